@@ -1,0 +1,71 @@
+# Two commands do all the set-up: `make demo` and `make test`.  Another interpreter: `make PYTHON=python3.12 test`.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.installed
+WORKERS ?= auto
+
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 4 --dist worksteal
+
+.DEFAULT_GOAL := help
+.PHONY: help install lint test test-slow demo bench docs clean
+
+help:
+	@echo "make demo       recover a planted network and show it"
+	@echo "make test       lint, type-check, check the import contract, run the tests"
+	@echo "make test-slow  the long tests alone"
+	@echo "make bench      benchmarks: ratios to peers and rooflines, in one run"
+	@echo "make docs       build the documentation into docs/_build/html"
+	@echo "make lint       ruff, mypy and import-linter alone"
+	@echo "make install    create $(VENV) and install into it (the targets above do so when needed)"
+	@echo "make clean      remove caches and build outputs; $(VENV) stays"
+
+install: $(READY)
+
+# One BLAS thread a process: the workers share the cores, and small products are faster so.
+test test-slow: export OMP_NUM_THREADS := 1
+test test-slow: export OPENBLAS_NUM_THREADS := 1
+test test-slow: export MKL_NUM_THREADS := 1
+test test-slow: export VECLIB_MAXIMUM_THREADS := 1
+
+test: lint
+	$(PYTEST) -m "not slow"
+
+test-slow: $(READY)
+	$(PYTEST) -m slow
+
+lint: $(READY)
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m mypy
+	$(BIN)/lint-imports
+
+demo: $(READY)
+	$(BIN)/weightlift demo
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks
+
+docs: $(READY)
+	@if test -f docs/conf.py; then \
+	    $(BIN)/python -m pip install --quiet --editable ".[docs]" && \
+	    $(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html; \
+	else \
+	    echo "There is no docs/conf.py to build from; read docs/notation.md and docs/references.bib as they are."; \
+	fi
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'pass' 2>/dev/null || { \
+	    echo "'$(PYTHON)' does not run. Install Python 3.11 or newer, or name one: make PYTHON=/path/to/python3 test" >&2; \
+	    exit 1; }
+	@test -x $(BIN)/pip || $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "Weightlift needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) -V 2>&1). Name another: make PYTHON=python3.12 test" >&2; \
+	    exit 1; }
+	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
+	@echo "Installing Weightlift and its tools into $(VENV): once, a minute or two."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	@touch $@
+
+clean:
+	rm -rf build dist docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

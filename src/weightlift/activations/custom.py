@@ -1,0 +1,189 @@
+"""Activations defined by their user, checked against what is declared of them.
+
+A wrong derivative, an undeclared kink or a symmetry that does not hold would spoil every later stage silently; each is
+found here by sampling: finite differences, one-sided limits, and quadrature that must settle.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from weightlift.activations.activation import Activation, ClosedForm, Reflection
+from weightlift.activations.catalogue import ALIASES, CATALOGUE
+from weightlift.activations.quadrature import Function, Quadrature
+from weightlift.errors import ActivationError
+from weightlift.namespaces import Array, array_namespace
+
+GRID = np.linspace(-8.0, 8.0, 257) + 1.0 / 97.0  # no node at a round number
+ONE_SIDED = 1e-6  # distance from a kink at which limits are taken
+EXACT = 1e-9  # identities hold to this, relative to the terms
+APPROXIMATE = 1e-5  # finite differences agree to this
+
+
+def custom(
+    name: str,
+    value: Function,
+    derivative: Function,
+    second_derivative: Function | None = None,
+    *,
+    kinks: Iterable[float] = (),
+    jumps: Iterable[float] | None = None,
+    degree: float | None = None,
+    reflection: Reflection | None = None,
+    closed_form: ClosedForm | None = None,
+) -> Activation:
+    """A continuous φ from its value and derivative; what is declared is verified by sampling.
+
+    kinks: where φ′ or φ″ is not continuous, ascending. jumps: φ′(kink+) − φ′(kink−), measured if not given.
+    degree: φ(tz) = t^degree φ(z), t > 0. reflection: (s, (p₀, p₁, …)) with φ(−z) = s φ(z) + Σ p_j zʲ.
+    closed_form(order, scale, offset): E φ(σz+b) He_order(z) for σ > 0; by quadrature if not given.
+    Without second_derivative, φ″ is a central difference of φ′, good to about 1e-10. Functions of a module, rather than
+    lambdas, let the activation travel to other processes.
+
+    >>> cubic = custom("cubic", lambda z: z**3, lambda z: 3 * z**2, degree=3, reflection=(-1, ()))
+    >>> cubic.parity, float(cubic.m(3, 2.0))
+    ('odd', 48.0)
+    """
+    if not isinstance(name, str) or not name or name in CATALOGUE or name in ALIASES:
+        raise ActivationError(f"name must be a non-empty string that the catalogue does not use, not {name!r}.")
+    points = tuple(float(kink) for kink in kinks)
+    if not all(math.isfinite(point) for point in points) or any(b <= a for a, b in itertools.pairwise(points)):
+        raise ActivationError(f"kinks must be finite and in ascending order, not {points}.")
+    _check_derivative(value, derivative, points)
+    weights = _checked_jumps(derivative, points, None if jumps is None else tuple(float(jump) for jump in jumps))
+    if degree is not None:
+        degree = _checked_degree(value, degree)
+    if reflection is not None:
+        reflection = _checked_reflection(value, reflection)
+    if second_derivative is None:
+        second_derivative = DifferenceQuotient(derivative, points)
+    else:
+        _check_slope(derivative, second_derivative, points, "second_derivative")
+    integrals = _checked_integrals(Quadrature(value, derivative, points), closed_form)
+    return Activation(
+        name, value, derivative, second_derivative, points, weights, degree, reflection, (), closed_form, integrals
+    )
+
+
+@dataclass(frozen=True)
+class DifferenceQuotient:
+    """φ″ from φ′ by central differences; next to a kink one-sided, on the side of z (at the kink, the left one)."""
+
+    derivative: Function
+    kinks: tuple[float, ...]
+
+    def __call__(self, z: Array) -> Array:
+        xp = array_namespace(z)
+        h = float(xp.finfo(z.dtype).eps) ** (1 / 3) * (1.0 + xp.abs(z))
+        low, high = z - h, z + h
+        for kink in self.kinks:
+            low = xp.where((z > kink) & (low <= kink), z, low)
+            high = xp.where((z <= kink) & (high > kink), z, high)
+        width = high - low
+        return (self.derivative(high) - self.derivative(low)) / xp.where(width > 0, width, h)
+
+
+@dataclass(frozen=True)
+class UserIntegrals(Quadrature):
+    closed_form: ClosedForm
+
+    def hermites(self, max_order: int, scale: np.ndarray, offset: np.ndarray) -> np.ndarray:
+        orders = [np.broadcast_to(self.closed_form(k, scale, offset), scale.shape) for k in range(max_order + 1)]
+        return np.stack([c / math.sqrt(math.factorial(k)) for k, c in enumerate(orders)])
+
+
+def _check_derivative(value: Function, derivative: Function, kinks: tuple[float, ...]) -> None:
+    for argument, function in (("value", value), ("derivative", derivative)):
+        with np.errstate(all="ignore"):
+            sampled = np.asarray(function(GRID.copy()))
+        if sampled.shape != GRID.shape:
+            raise ActivationError(f"{argument} must act elementwise: of shape {GRID.shape} it made {sampled.shape}.")
+        if not np.all(np.isfinite(sampled)) or np.iscomplexobj(sampled):
+            where = GRID[~np.isfinite(sampled)][:1]
+            raise ActivationError(f"{argument} must be real and finite; it is not at z = {where}.")
+    for kink in kinks:
+        left, right = (_limit(value, kink, side) for side in (-1.0, 1.0))
+        if abs(right - left) > EXACT * max(1.0, abs(left)):
+            raise ActivationError(f"value must be continuous; it jumps by {right - left:g} at kink {kink:g}.")
+    _check_slope(value, derivative, kinks, "derivative")
+
+
+def _check_slope(function: Function, slope: Function, kinks: tuple[float, ...], argument: str) -> None:
+    """That `slope` is the derivative of `function` on the grid, away from the kinks."""
+    h = 1e-5
+    far = np.all(np.abs(GRID[:, None] - np.array(kinks)) > 2.0 * h, axis=1)
+    z = GRID[far]
+    difference = (np.asarray(function(z + h)) - np.asarray(function(z - h))) / (2.0 * h)
+    given = np.asarray(slope(z))
+    error = np.abs(difference - given) / (1.0 + np.abs(given) + np.abs(np.asarray(function(z))))
+    if not np.all(error <= APPROXIMATE):
+        i = int(np.argmax(error))
+        raise ActivationError(
+            f"{argument} disagrees with finite differences at z = {z[i]:.4g}: "
+            f"{given[i]:.6g} given, {difference[i]:.6g} found."
+        )
+
+
+def _checked_jumps(
+    derivative: Function, kinks: tuple[float, ...], jumps: tuple[float, ...] | None
+) -> tuple[float, ...]:
+    measured = [_limit(derivative, kink, 1.0) - _limit(derivative, kink, -1.0) for kink in kinks]
+    size = 1.0 + max((abs(jump) for jump in measured), default=0.0)
+    if jumps is None:
+        return tuple(0.0 if abs(jump) < EXACT * size else jump for jump in measured)
+    if len(jumps) != len(kinks):
+        raise ActivationError(f"jumps must be as many as kinks: {len(jumps)} against {len(kinks)}.")
+    for kink, given, found in zip(kinks, jumps, measured, strict=True):
+        if not abs(given - found) <= APPROXIMATE * size:
+            raise ActivationError(f"jumps: φ′ jumps by {found:.6g} at kink {kink:g}, not by {given:.6g}.")
+    return jumps
+
+
+def _checked_degree(value: Function, degree: float) -> float:
+    degree = float(degree)
+    base = np.asarray(value(GRID))
+    for t in (0.5, 1.7):
+        expected = t**degree * base
+        if not np.all(np.abs(np.asarray(value(t * GRID)) - expected) <= EXACT * np.max(np.abs(expected))):
+            raise ActivationError(f"degree: φ({t:g}z) is not {t:g}^{degree:g} φ(z); leave it out if there is none.")
+    return degree
+
+
+def _checked_reflection(value: Function, reflection: Reflection) -> Reflection:
+    sign, polynomial = int(reflection[0]), tuple(float(p) for p in reflection[1])
+    if sign not in (-1, 1):
+        raise ActivationError(f"reflection must start with the sign 1 or −1, not {reflection[0]!r}.")
+    shift = np.polynomial.polynomial.polyval(GRID, polynomial or (0.0,))
+    direct, mirrored = np.asarray(value(GRID)), np.asarray(value(-GRID))
+    size = 1.0 + np.abs(direct) + np.abs(mirrored) + np.abs(shift)
+    if not np.all(np.abs(mirrored - sign * direct - shift) <= EXACT * size):
+        raise ActivationError(f"reflection: φ(−z) is not {sign:+d} φ(z) plus the polynomial {polynomial}.")
+    return sign, polynomial if any(polynomial) else ()
+
+
+def _checked_integrals(quadrature: Quadrature, closed_form: ClosedForm | None) -> Quadrature | None:
+    """That quadrature settles (an undeclared kink would hinder it), and agrees with the closed form."""
+    scale, offset = np.array([0.7, 1.6]), np.array([0.3, -0.8])
+    found = quadrature.hermites(4, scale, offset)
+    if closed_form is None:
+        return None
+    integrals = UserIntegrals(quadrature.value, quadrature.derivative, quadrature.kinks, closed_form)
+    error = np.abs(integrals.hermites(4, scale, offset) - found)
+    if not np.all(error <= EXACT * np.max(np.abs(found))):
+        order, i = np.unravel_index(np.argmax(error), error.shape)
+        raise ActivationError(
+            f"closed_form disagrees with quadrature at order {order}, scale {scale[i]:g}, offset {offset[i]:g}."
+        )
+    return integrals
+
+
+def _limit(function: Function, point: float, side: float) -> float:
+    """One-sided limit by linear extrapolation."""
+    h = side * ONE_SIDED * max(1.0, abs(point))
+    near, far = np.asarray(function(np.array([point + h, point + 2.0 * h])))
+    return float(2.0 * near - far)

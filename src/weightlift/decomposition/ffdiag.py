@@ -1,0 +1,56 @@
+"""FFDIAG: joint diagonalisation by small multiplicative steps, all pairs of rows at once.
+
+Model       M_l = U diag(d_l) Uᵀ + noise, l = 1…L, symmetric, of any signature; B = U⁻¹ is wanted, up to scaled and
+            permuted rows. Put M_l ← B M_l Bᵀ = D_l + E_l, diagonal and off-diagonal part.
+Step        (I + W) M_l (I + W)ᵀ ≈ D_l + W D_l + D_l Wᵀ + E_l to first order; the least squares over l fall apart
+            into 2×2 systems in (W_ij, W_ji). With z_ij = Σ_l D_i D_j and y_ij = Σ_l D_j E_ij,
+                W_ij = (z_ij y_ji − z_ii y_ij) / (z_ii z_jj − z_ij²),   W_ii = 0.
+            [Ziehe, Laskov, Nolte & Müller 2004.] Rows are scaled to z_ii = 1, and |W| is kept below 0.9,
+            so that I + W stays invertible.
+Converges   quadratically on exact input.   Cost O(L n³) a sweep, four matrix products.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from weightlift.decomposition.tensors import Real
+
+LARGEST_STEP = 0.9
+
+
+def ffdiag(M: Real, tol: float, max_sweeps: int) -> tuple[Real, int, bool]:
+    """B with every B M_l Bᵀ near diagonal, for slices M (L, n, n) that need not be scaled; sweeps used; settled."""
+    n = M.shape[1]
+    B = np.eye(n)
+    for sweep in range(1, max_sweeps + 1):
+        scale = balance(M)
+        B, M = scale[:, None] * B, scale[:, None] * M * scale
+        W = _step(M)
+        size = float(np.linalg.norm(W))
+        if size > LARGEST_STEP:
+            W *= LARGEST_STEP / size
+        A = np.eye(n) + W
+        B, M = A @ B, A @ M @ A.T
+        if size <= tol:
+            return B, sweep, True
+    return B, max_sweeps, False
+
+
+def balance(M: Real) -> Real:
+    """Row scales s with Σ_l (s_i² M_l[i, i])² = 1; a row without diagonal is scaled by all its entries instead."""
+    z = np.einsum("lii,lii->i", M, M)
+    rows = np.einsum("lij,lij->i", M, M)
+    smallest = np.finfo(np.float64).eps * np.where(rows > 0, rows, 1.0)
+    return np.asarray(np.maximum(z, smallest) ** -0.25)
+
+
+def _step(M: Real) -> Real:
+    D = np.einsum("lii->li", M)
+    z = D.T @ D
+    y = np.einsum("lij,lj->ij", M, D)
+    own = np.diag(z)
+    determinant = np.maximum(np.outer(own, own) - z * z, np.finfo(np.float64).eps * np.outer(own, own))
+    W = (z * y.T - own[:, None] * y) / determinant
+    np.fill_diagonal(W, 0.0)
+    return np.asarray(W)

@@ -1,0 +1,113 @@
+"""Algebra of symmetric tensors held as whole arrays T (n, …, n) with p axes, for small n.
+
+Notation    u^{⊗q}: the q-fold outer power;  T(V, …, V): every slot multiplied by Vᵀ;
+            T(I^f, u^{p−f}): f slots left free, u in the others.
+Cost        O(nᵖ r) for r vectors, by matrix products.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import ArrayLike, NDArray
+
+from weightlift.errors import ArgumentError, NotFiniteError, ShapeError, SingularError
+
+Real = NDArray[np.float64]
+
+SYMMETRY_TOLERANCE = 1e-8  # of the largest entry: above the rounding of any moment, below every noise worth a name
+
+
+def power_columns(U: Real, q: int) -> Real:
+    """vec(uᵢ^{⊗q}) for the columns of U (n, r): the q-th Khatri–Rao power, (n^q, r)."""
+    r = U.shape[1]
+    K = np.ones((1, r))
+    for _ in range(q):
+        K = (K[:, None, :] * U[None, :, :]).reshape(-1, r)
+    return K
+
+
+def compose(weights: ArrayLike, factors: ArrayLike, order: int) -> Real:
+    """Σᵢ cᵢ uᵢ^{⊗order} for weights c (r,) and factors U (n, r).
+
+    >>> compose([2.0], [[1.0], [-1.0]], 3)[0]
+    array([[ 2., -2.], [-2.,  2.]])
+    """
+    c, U = np.asarray(weights, dtype=np.float64), np.asarray(factors, dtype=np.float64)
+    left = power_columns(U, order // 2)
+    right = left if order % 2 == 0 else power_columns(U, order - order // 2)
+    return np.asarray(((left * c) @ right.T).reshape((U.shape[0],) * order))
+
+
+def apply_powers(T: Real, U: Real, free: int) -> Real:
+    """T(I^free, uᵢ, …, uᵢ) for every column of U (n, r), free < p: (n^free, r)."""
+    n, r = U.shape
+    at_once = min(2, T.ndim - free)
+    Y = T.reshape(-1, n**at_once) @ power_columns(U, at_once)  # the only step over all entries: one matrix product
+    for _ in range(T.ndim - free - at_once):
+        Y = np.einsum("anr,nr->ar", Y.reshape(-1, n, r), U)
+    return np.asarray(Y)
+
+
+def slices(T: Real, G: Real) -> Real:
+    """The matrices T(I, I, G_l), (L, n, n), for the columns G_l (n^{p−2}, L), read as tensors of order p − 2.
+
+    T sees only the symmetric part of G_l, so that a Gaussian column is a random symmetric tensor.
+    """
+    n = T.shape[0]
+    return np.ascontiguousarray((T.reshape(n * n, -1) @ G).T).reshape(-1, n, n)
+
+
+def multilinear(T: Real, V: Real) -> Real:
+    """T(V, …, V) for V (n, r): the tensor (r, …, r) of T in the columns of V."""
+    for _ in range(T.ndim):
+        T = np.tensordot(T, V, axes=(0, 0))  # takes the first axis, appends the new one: p turns restore the order
+    return T
+
+
+def symmetric_tensor(tensor: ArrayLike, name: str = "tensor") -> Real:
+    """The argument as a float64 array, once it is found real, finite, cubic, of order ≥ 3, symmetric and not zero."""
+    T = np.asarray(tensor)
+    if T.dtype.kind == "c":
+        raise NotFiniteError(f"{name} is complex; pass {name}.real if its imaginary part is only rounding.")
+    if T.dtype.kind not in "biuf":
+        raise ArgumentError(f"{name} must hold real numbers, not dtype {T.dtype}.")
+    if T.ndim < 3:
+        raise ShapeError(f"{name} must have order 3 or more, not {T.ndim}: a matrix has no unique decomposition.")
+    if len(set(T.shape)) != 1 or T.shape[0] == 0:
+        raise ShapeError(f"{name} must have equal axes (n, …, n) with n ≥ 1, not shape {T.shape}.")
+    T = np.ascontiguousarray(T, dtype=np.float64)
+    if not np.isfinite(T).all():
+        raise NotFiniteError(f"{name} holds {np.count_nonzero(~np.isfinite(T))} entries that are NaN or infinite.")
+    largest = float(np.abs(T).max())
+    if largest == 0:
+        raise ArgumentError(f"{name} is zero: it has no components.")
+    for twin in (np.swapaxes(T, 0, 1), np.moveaxis(T, 0, -1)):  # a transposition and a cycle generate all permutations
+        gap = np.abs(T - twin)
+        worst = np.unravel_index(int(gap.argmax()), T.shape)
+        if gap[worst] > SYMMETRY_TOLERANCE * largest:
+            here = ", ".join(map(str, worst))
+            raise ArgumentError(
+                f"{name} is not symmetric: {name}[{here}] = {T[worst]:.6g}, but {twin[worst]:.6g} with its indices "
+                f"permuted (largest entry {largest:.3g}). Average over the permutations of its axes if that is noise."
+            )
+    return T
+
+
+def range_basis(T: Real, rank: int | None, *, floor: float = 1e-9) -> tuple[Real, Real]:
+    """Basis V (n, rank) of the leading range of the unfolding (n, n^{p−1}), and all its singular values (n,).
+
+    rank None counts the singular values above `floor` times the largest  [awasthi2021, Alg. 1: rank by a threshold].
+    """
+    n = T.shape[0]
+    triangle = scipy.linalg.qr(T.reshape(n, -1).T, mode="r", check_finite=False)[0][:n]  # as the unfolding, unsquared
+    left, s, _ = np.linalg.svd(triangle.T)
+    counted = int((s > floor * s[0]).sum())
+    r = counted if rank is None else rank
+    if s[r - 1] <= 8 * n * np.finfo(np.float64).eps * s[0]:
+        found = int((s > 8 * n * np.finfo(np.float64).eps * s[0]).sum())
+        raise SingularError(
+            f"rank={r}, but the unfolded tensor has rank {found} to rounding: there are only {found} independent "
+            f"components. Ask for rank={found}, or rank=None to have them counted."
+        )
+    return np.asarray(left[:, :r]), np.asarray(s)

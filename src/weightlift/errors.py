@@ -1,0 +1,44 @@
+"""Errors of the package: each names the argument, says what was found and what to do.
+
+Those that report a bad argument are also a `ValueError`, so that ordinary Python code catches them.
+"""
+
+
+class WeightliftError(Exception):
+    """Root of every error raised on purpose by this package."""
+
+
+class ArgumentError(WeightliftError, ValueError):
+    """An argument has a value that the method cannot use."""
+
+
+class ShapeError(ArgumentError):
+    """An array has the wrong number of axes or disagrees with another in length."""
+
+
+class NotFiniteError(ArgumentError):
+    """An array holds NaN or infinity, or is complex."""
+
+
+class TooFewRowsError(ArgumentError):
+    """The data have fewer rows than the stage can use."""
+
+
+class SingularError(ArgumentError):
+    """A matrix that must be invertible is not."""
+
+
+class ActivationError(ArgumentError):
+    """The activation is unknown, or lacks a property that the method needs."""
+
+
+class NoExpectationError(WeightliftError, TypeError):
+    """A statistic without a closed-form expectation was asked of the population source."""
+
+
+class FileFormatError(WeightliftError, ValueError):
+    """A file is truncated, altered, too large or not one of ours."""
+
+
+class NotGaussianWarning(UserWarning):
+    """The inputs differ from a Gaussian by more than chance; moment methods assume one."""

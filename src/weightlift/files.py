@@ -1,0 +1,45 @@
+"""Files written beside and renamed, and read only after their size was checked."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+
+from weightlift.errors import FileFormatError
+
+
+def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write content to a temporary file in the same folder, flush it to disk, rename it over path.
+
+    A reader sees the old file or the new one, never a part; on failure the old one stays.
+    """
+    path = Path(path)
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+
+
+def read_checked(path: str | os.PathLike[str], *, max_bytes: int) -> bytes:
+    """The content of a file of at most max_bytes; a larger one is refused before it is read."""
+    path = Path(path)
+    size = path.stat().st_size
+    if size > max_bytes:
+        raise FileFormatError(f"{path} has {size} bytes, more than the {max_bytes} a network file may have.")
+    return path.read_bytes()
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,7 @@
+"""Starts for the descent: from moments, or random."""
+
+from weightlift.initialization.magnitudes import Magnitudes, magnitudes_and_signs
+from weightlift.initialization.random import gaussian_init
+from weightlift.initialization.tensor import TensorInit, tensor_init
+
+__all__ = ["Magnitudes", "TensorInit", "gaussian_init", "magnitudes_and_signs", "tensor_init"]

@@ -1,0 +1,161 @@
+"""Lengths, signs and output weights of units whose directions are known up to sign  [zhong2017, RECMAGSIGN].
+
+Model   T_j = E[y He_j(x)] = Σᵢ ζ_j(i) uᵢ^{⊗j},  ζ_j(i) = aᵢ m_j(‖wᵢ‖) sᵢʲ,  w̄ᵢ = sᵢ uᵢ,  sᵢ = ±1.
+Solve   (UᵀU)^{∘j} ζ_j = [E y He_j(⟨uᵢ, x⟩)]ᵢ: least squares on T_j without the tensor (∘j: entrywise power).
+Then    homogeneous φ of degree q, aᵢ = ±1, ζ_j = aᵢ m_j(1) ‖wᵢ‖^q sᵢʲ: signs from parity, lengths from size;
+        other φ: (‖wᵢ‖, aᵢ) from the ratio of ζ_j's, by Gauss–Newton with m_j′(σ) = (m_{j+2}(σ) + j m_j(σ))/σ.
+Needs   independent uᵢ^{⊗j}; x ~ N(0, I); no biases.
+Cost    one pass O(n d k), then O(k³).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from weightlift.activations import Activation
+from weightlift.errors import ActivationError
+from weightlift.moments import DirectionalMoments, HermiteMoment, MomentChoice, choose_moments
+from weightlift.namespaces import to_numpy
+from weightlift.network import Network
+from weightlift.samples import Samples
+
+LENGTH_GRID = np.geomspace(0.02, 50.0, 241)
+POLISH_STEPS = 30
+
+
+@dataclass(frozen=True)
+class Magnitudes:
+    """The network, and the coefficients ζ_j it was read from."""
+
+    network: Network
+    zeta: dict[int, np.ndarray]
+
+
+def magnitudes_and_signs(samples: Samples, U: np.ndarray, activation: Activation) -> Magnitudes:
+    """RECMAGSIGN for unit directions U (d, k), in every parity case and for non-homogeneous φ."""
+    choice = choose_moments(activation)
+    homogeneous = activation.degree is not None
+    orders = [j for j in (choice.odd, choice.even) if j is not None] if homogeneous else _informative(choice)
+    zeta = directional_coefficients(samples, U, tuple(orders))
+    if homogeneous:
+        signs, a, lengths = _homogeneous(zeta, choice, activation)
+    else:
+        signs, a, lengths = _general(zeta, activation)
+    network = Network(U * (signs * lengths), a, activation=activation)
+    return Magnitudes(_with_offset(samples, network), zeta)
+
+
+def magnitudes_and_signs_by_contraction(
+    samples: Samples, V: np.ndarray, U: np.ndarray, activation: Activation, *, rng: np.random.Generator
+) -> Magnitudes:
+    """The paper's form: one linear system a moment, Σ zᵢ uᵢ = M_{l₁}(I, α, …) and Σ rᵢ uᵢuᵢᵀ = M_{l₂}(V, V, α, …), α random.
+
+    zᵢ = ζ_{l₁}(i) ⟨α, uᵢ⟩^{l₁−1}, rᵢ = ζ_{l₂}(i) ⟨α, uᵢ⟩^{l₂−2}. Homogeneous φ only.
+    """
+    if activation.degree is None:
+        raise ActivationError(f"{activation.name} is not homogeneous; [zhong2017, Thm. 5.6] does not cover it.")
+    choice = choose_moments(activation)
+    alpha = rng.normal(size=samples.d)
+    alpha /= np.linalg.norm(alpha)
+    reached = alpha @ U
+    zeta = {}
+    if choice.odd is not None:
+        l1 = choice.odd
+        Q1 = to_numpy(samples.mean(HermiteMoment(samples.d, 1, None, l1 - 1, alpha))[0])
+        zeta[l1] = np.linalg.lstsq(U, Q1, rcond=None)[0] / reached ** (l1 - 1)
+    if choice.even is not None:
+        l2 = choice.even
+        Q2 = to_numpy(samples.mean(HermiteMoment(samples.d, 2, V, l2 - 2, alpha))[0])
+        inside = V.T @ U
+        pairs = (inside[:, None, :] * inside[None, :, :]).reshape(-1, U.shape[1])
+        zeta[l2] = np.linalg.lstsq(pairs, Q2.reshape(-1), rcond=None)[0] / reached ** (l2 - 2)
+    signs, a, lengths = _homogeneous(zeta, choice, activation)
+    return Magnitudes(Network(U * (signs * lengths), a, activation=activation), zeta)
+
+
+def directional_coefficients(samples: Samples, U: np.ndarray, orders: tuple[int, ...]) -> dict[int, np.ndarray]:
+    """ζ_j for each order: the least-squares coefficients of T_j on {uᵢ^{⊗j}}."""
+    targets = samples.mean(DirectionalMoments(U, orders))
+    gram = U.T @ U
+    return {
+        j: np.linalg.lstsq(gram**j, to_numpy(target), rcond=1e-12)[0] for j, target in zip(orders, targets, strict=True)
+    }
+
+
+def _homogeneous(
+    zeta: dict[int, np.ndarray], choice: MomentChoice, activation: Activation
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(s, a, ‖w‖) from ζ_j/m_j(1) = a ‖w‖^q sʲ."""
+    ratio = {j: z / float(activation.m(j)) for j, z in zeta.items()}
+    if choice.odd is None:  # even φ: the direction's sign is free
+        assert choice.even is not None
+        a, size = _sign(ratio[choice.even]), ratio[choice.even]
+        s = np.ones_like(a)
+    elif choice.even is None:  # odd φ: the sign of a is free
+        s, size = _sign(ratio[choice.odd]), ratio[choice.odd]
+        a = np.ones_like(s)
+    else:
+        a, size = _sign(ratio[choice.even]), ratio[choice.odd]
+        s = a * _sign(size)
+    assert activation.degree is not None
+    return s, a, np.abs(size) ** (1 / activation.degree)
+
+
+def _informative(choice: MomentChoice) -> list[int]:
+    return [j for j in (1, 2, 3, 4) if choice.nonzero[j]]
+
+
+def _general(zeta: dict[int, np.ndarray], activation: Activation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(s, a, ‖w‖) minimising Σ_j (ζ_j − a sʲ m_j(σ))²/j!, a solved for, σ on a grid and then polished.
+
+    For odd φ this is m₃(σ)/m₁(σ) = ζ₃/ζ₁, whose left side falls strictly for tanh, sigmoid and erf.
+    """
+    orders = np.array(sorted(zeta))
+    weights = np.array([1 / math.sqrt(math.factorial(j)) for j in orders])
+    target = weights[:, None] * np.stack([zeta[j] for j in orders])  # (J, k)
+    grid = weights[:, None] * activation.hermites(max(orders), LENGTH_GRID)[orders]  # (J, G)
+    parities = np.array([1.0, -1.0]) if len({j % 2 for j in orders}) == 2 else np.array([1.0])
+    shapes = grid[None] * parities[:, None, None] ** orders[None, :, None]  # (2 or 1, J, G)
+    inner = np.einsum("sjg,jk->sgk", shapes, target)
+    explained = inner**2 / np.sum(shapes**2, axis=1)[:, :, None]
+    best = np.argmax(explained.reshape(-1, target.shape[1]), axis=0)
+    s = parities[best // len(LENGTH_GRID)]
+    sigma = LENGTH_GRID[best % len(LENGTH_GRID)]
+    return (s, *_polish(target, weights, orders, s, sigma, activation))
+
+
+def _polish(
+    target: np.ndarray, weights: np.ndarray, orders: np.ndarray, s: np.ndarray, sigma: np.ndarray, activation: Activation
+) -> tuple[np.ndarray, np.ndarray]:
+    """Gauss–Newton in (a, log σ) for all units at once; (a, σ)."""
+    scale = weights[:, None] * s[None, :] ** orders[:, None]
+    for _ in range(POLISH_STEPS):
+        m = activation.hermites(max(orders) + 2, sigma)
+        shape = scale * m[orders]
+        slope = scale * (m[orders + 2] + orders[:, None] * m[orders])  # σ ∂σ
+        a = np.sum(shape * target, axis=0) / np.sum(shape**2, axis=0)
+        residual = target - a * shape
+        tangent = a * (slope - shape * np.sum(shape * slope, axis=0) / np.sum(shape**2, axis=0))
+        step = np.sum(tangent * residual, axis=0) / np.maximum(np.sum(tangent**2, axis=0), np.finfo(float).tiny)
+        step = np.clip(step, -0.3, 0.3)
+        sigma = np.clip(sigma * np.exp(step), LENGTH_GRID[0] / 2, 2 * LENGTH_GRID[-1])
+        if np.abs(step).max() < 1e-14:
+            break
+    return a, sigma
+
+
+def _with_offset(samples: Samples, network: Network) -> Network:
+    """For φ(−z) = −φ(z) + p₀ with p₀ ≠ 0 (sigmoid) signs are known up to a constant: c = E y − Σ aᵢ m₀(‖wᵢ‖) carries it."""
+    reflection = network.activation.reflection
+    if reflection is None or reflection[0] > 0 or len(reflection[1]) != 1 or reflection[1][0] == 0:
+        return network
+    mean = float(to_numpy(samples.mean(DirectionalMoments(network.W[:, :1], (0,)))[0])[0])
+    constant = float(network.a @ network.activation.m(0, np.linalg.norm(network.W, axis=0)))
+    return Network(network.W, network.a, network.b, mean - constant, network.activation)
+
+
+def _sign(values: np.ndarray) -> np.ndarray:
+    return np.where(values < 0, -1.0, 1.0)

@@ -1,0 +1,17 @@
+"""Moments E[y He_k(x)] and their contractions as statistics; nothing of size d³ is ever formed."""
+
+from weightlift.moments.choice import MomentChoice, choose_moments
+from weightlift.moments.control_variates import remove_linear, remove_quadratic
+from weightlift.moments.directional import DirectionalMoments
+from weightlift.moments.hermite_moment import HermiteMoment, MomentProduct, UnfoldedMoment
+
+__all__ = [
+    "DirectionalMoments",
+    "HermiteMoment",
+    "MomentChoice",
+    "MomentProduct",
+    "UnfoldedMoment",
+    "choose_moments",
+    "remove_linear",
+    "remove_quadratic",
+]

@@ -1,0 +1,143 @@
+"""Control variates: y is replaced by its least-squares residual on polynomials of lower degree.
+
+M_k = E[y He_k(x)] is unchanged when a polynomial of degree below k is subtracted from y, while its variance falls:
+the linear part of y is the largest source of noise in M2, the quadratic part inside span(W) in M3 and M4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from weightlift.moments.directional import DirectionalMoments
+from weightlift.moments.hermite_moment import HermiteMoment
+from weightlift.namespaces import Array, array_namespace, as_like, matmul_transposed, to_numpy
+from weightlift.network import Network
+from weightlift.samples import Block, Residual, Samples, Sums
+
+CG_STEPS, CG_TOLERANCE = 30, 1e-10
+
+
+def remove_linear(samples: Samples, *, implicit: bool = False) -> Samples:
+    """The samples with y replaced by its residual on [1, x].
+
+    Dense: normal equations, O(n d²) once. Implicit: conjugate gradients on products with X alone, O(n d) a step.
+    """
+    coefficients = _conjugate_gradients(samples) if implicit else _least_squares(samples, None)
+    return samples.map(Residual(Polynomial(None, coefficients)))
+
+
+def remove_quadratic(samples: Samples, V: np.ndarray) -> Samples:
+    """The samples with y replaced by its residual on {1, s, sᵢsⱼ}, s = Vᵀx; O(n d k + n k⁴)."""
+    return samples.map(Residual(Polynomial(V, _least_squares(samples, V))))
+
+
+@dataclass(frozen=True, eq=False)
+class Polynomial:
+    """x → ⟨coefficients, features⟩ with features [1, x] (V None) or [1, s, sᵢsⱼ (i ≤ j)], s = Vᵀx."""
+
+    V: np.ndarray | None
+    coefficients: np.ndarray
+
+    def __call__(self, X: Array) -> Array:
+        xp = array_namespace(X)
+        return xp.matmul(_features(X, self.V), as_like(self.coefficients, X))
+
+
+@dataclass(frozen=True, eq=False)
+class PolynomialRegression:
+    """Normal equations of y on the features: their Gram matrix and their products with y."""
+
+    n_inputs: int
+    V: np.ndarray | None
+
+    @property
+    def floats_per_row(self) -> int:
+        k = self.n_inputs if self.V is None else self.V.shape[1]
+        return 2 * (1 + k if self.V is None else 1 + k + k * (k + 1) // 2)
+
+    def __call__(self, block: Block) -> Sums:
+        xp = array_namespace(block.X)
+        F = _features(block.X, self.V)
+        weighted = F if block.w is None else block.w[:, None] * F
+        return matmul_transposed(F, weighted), xp.matmul(block.wy, F)
+
+    def expectation(self, network: Network) -> tuple[np.ndarray, np.ndarray]:
+        """Under N(0, I) with orthonormal V: E ssᵀ = I, E sᵢsⱼsₖsₗ by pairings, E y from M0, M1, M2."""
+        V = np.eye(self.n_inputs) if self.V is None else self.V
+        k = V.shape[1]
+        zero = DirectionalMoments(np.eye(self.n_inputs)[:, :1], (0,)).expectation(network)[0]
+        first = HermiteMoment(self.n_inputs, 1, V).expectation(network)[0]
+        if self.V is None:
+            return np.eye(k + 1), np.concatenate([zero, first])
+        i, j = np.triu_indices(k)
+        same = (i == j).astype(float)
+        gram = np.eye(1 + k + len(i))
+        gram[0, 1 + k :] = gram[1 + k :, 0] = same
+        gram[1 + k :, 1 + k :] = np.outer(same, same) + np.diag(1.0 + same)
+        second = HermiteMoment(self.n_inputs, 2, V).expectation(network)[0][i, j] + same * zero
+        return gram, np.concatenate([zero, first, second])
+
+
+@dataclass(frozen=True, eq=False)
+class _NormalProduct:
+    """FᵀF v and Fᵀy for F = [1, x], by products with X."""
+
+    v: np.ndarray
+
+    @property
+    def floats_per_row(self) -> int:
+        return 2
+
+    def __call__(self, block: Block) -> Sums:
+        xp = array_namespace(block.X)
+        v = as_like(self.v, block.X)
+        fitted = xp.matmul(block.X, v[1:]) + v[0]
+        fitted = fitted if block.w is None else block.w * fitted
+        both = xp.stack([fitted, block.wy], axis=1)
+        return xp.sum(both, axis=0), matmul_transposed(block.X, both)
+
+    def expectation(self, network: Network) -> tuple[np.ndarray, np.ndarray]:
+        _, target = PolynomialRegression(network.n_inputs, None).expectation(network)
+        both = np.stack([self.v, target], axis=1)
+        return both[0], both[1:]
+
+
+def _least_squares(samples: Samples, V: np.ndarray | None) -> np.ndarray:
+    gram, target = (to_numpy(s) for s in samples.mean(PolynomialRegression(samples.d, V)))
+    return np.asarray(np.linalg.lstsq(gram, target, rcond=1e-12)[0])
+
+
+def _conjugate_gradients(samples: Samples) -> np.ndarray:
+    """Solve FᵀF v = Fᵀy; for nearly white x a dozen steps reach rounding."""
+    v = np.zeros(samples.d + 1)
+    product, target = _apply(samples, v)
+    residual = target - product
+    direction, square = residual, float(residual @ residual)
+    stop = CG_TOLERANCE**2 * float(target @ target)
+    for _ in range(CG_STEPS):
+        if square <= stop:
+            break
+        product, _ = _apply(samples, direction)
+        step = square / float(direction @ product)
+        v, residual = v + step * direction, residual - step * product
+        square, previous = float(residual @ residual), square
+        direction = residual + square / previous * direction
+    return v
+
+
+def _apply(samples: Samples, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    head, tail = (to_numpy(s) for s in samples.mean(_NormalProduct(v)))
+    product, target = np.vstack([head[None, :], tail]).T
+    return product, target
+
+
+def _features(X: Array, V: np.ndarray | None) -> Array:
+    xp = array_namespace(X)
+    one = xp.ones((X.shape[0], 1), dtype=X.dtype, device=X.device)
+    if V is None:
+        return xp.concat([one, X], axis=1)
+    S = xp.matmul(X, as_like(V, X))
+    i, j = (xp.asarray(index, device=X.device) for index in np.triu_indices(V.shape[1]))
+    return xp.concat([one, S, xp.take(S, i, axis=1) * xp.take(S, j, axis=1)], axis=1)

@@ -1,0 +1,151 @@
+"""M_k = E[y He_k(x)] with its slots filled or restricted  [zhong2017, Def. 5.1; awasthi2021, eq. (6)].
+
+For y = Σ aᵢ φ(⟨wᵢ, x⟩ + bᵢ) and x ~ N(0, I), M_k = Σ aᵢ m_k(‖wᵢ‖, bᵢ) w̄ᵢ^{⊗k} with m_k(σ, b) = E φ(σz + b) He_k(z)
+[zhong2017, Claim 5.2]. zhong2017 prints I ⊗̃ I in M4 where ½ I ⊗̃ I is meant: the sum over the three pairings of four slots.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from weightlift.hermite import contraction, polynomials
+from weightlift.namespaces import Array, array_namespace, as_like, matmul_transposed, to_numpy
+from weightlift.network import Network
+from weightlift.samples import Block, Sums
+
+
+@dataclass(frozen=True, eq=False)
+class HermiteMoment:
+    """M_{p+q}(V, …, V, α, …, α): p free slots restricted to V (d, k'), q slots filled by α of any length.
+
+    V = None leaves the free slots unrestricted (k' = d). Cost O(n d k' + n k'^p).
+    """
+
+    n_inputs: int
+    free: int
+    V: Array | None = None
+    filled: int = 0
+    alpha: Array | None = None
+
+    @property
+    def floats_per_row(self) -> int:
+        width = self.n_inputs if self.V is None else self.V.shape[1]
+        return int(width + 2 * width ** max(1, (self.free + 1) // 2) + 2 + self.filled)
+
+    def __call__(self, block: Block) -> Sums:
+        xp = array_namespace(block.X)
+        if self.V is None:
+            S, gram = block.X, xp.eye(self.n_inputs, dtype=block.X.dtype, device=block.X.device)
+        else:
+            V = as_like(self.V, block.X)
+            S, gram = xp.matmul(block.X, V), matmul_transposed(V, V)
+        if not self.filled:
+            return (contraction(block.wy, S, free=self.free, gram=gram),)
+        alpha = as_like(self.alpha, block.X)
+        length = xp.sqrt(xp.sum(alpha * alpha))
+        alpha = alpha / length
+        b = alpha if self.V is None else xp.matmul(xp.matrix_transpose(V), alpha)
+        t = xp.matmul(block.X, alpha)
+        value = contraction(block.wy, S, free=self.free, gram=gram, filled=self.filled, t=t, b=b)
+        return (length**self.filled * value,)
+
+    def expectation(self, network: Network) -> tuple[np.ndarray]:
+        order = self.free + self.filled
+        coefficients, directions = unit_moments(network, order)
+        if self.filled:
+            coefficients = coefficients * (to_numpy(self.alpha) @ directions) ** self.filled
+        factors = directions if self.V is None else to_numpy(self.V).T @ directions
+        return (symmetric_cp(coefficients, factors, self.free),)
+
+
+@dataclass(frozen=True, eq=False)
+class MomentProduct:
+    """M_{2+q}(I, B, α, …, α): the matrix P2 applied to B (d, r) by products alone, O(n d r)  [zhong2017, POWERMETHOD].
+
+    With s = Bᵀx, t = ⟨α, x⟩, ‖α‖ = 1: E y [He_q(t)(x sᵀ − B) − q He_{q−1}(t)(x αᵀB + α sᵀ) + q(q−1) He_{q−2}(t) α αᵀB].
+    """
+
+    B: Array
+    filled: int = 0
+    alpha: Array | None = None
+
+    @property
+    def floats_per_row(self) -> int:
+        return int(2 * self.B.shape[1] + 2 + self.filled)
+
+    def __call__(self, block: Block) -> Sums:
+        xp, X, q = array_namespace(block.X), block.X, self.filled
+        B = as_like(self.B, X)
+        S = xp.matmul(X, B)
+        if not q:
+            return (matmul_transposed(X, block.wy[:, None] * S) - xp.sum(block.wy) * B,)
+        alpha = as_like(self.alpha, X)
+        length = xp.sqrt(xp.sum(alpha * alpha))
+        alpha = alpha / length
+        b = xp.matmul(alpha, B)
+        heights = polynomials(q, xp.matmul(X, alpha))
+        top, mid = block.wy * heights[q], block.wy * heights[q - 1]
+        value = matmul_transposed(X, top[:, None] * S - q * mid[:, None] * b) - xp.sum(top) * B
+        value = value - q * alpha[:, None] * xp.matmul(mid, S)
+        if q > 1:
+            low = xp.sum(block.wy * heights[q - 2])
+            value = value + q * (q - 1) * low * alpha[:, None] * b
+        return (length**q * value,)
+
+    def expectation(self, network: Network) -> tuple[np.ndarray]:
+        coefficients, directions = unit_moments(network, 2 + self.filled)
+        if self.filled:
+            coefficients = coefficients * (to_numpy(self.alpha) @ directions) ** self.filled
+        return (directions * coefficients @ (directions.T @ to_numpy(self.B)),)
+
+
+@dataclass(frozen=True, eq=False)
+class UnfoldedMoment:
+    """M3(I, V, V) (d, k', k'): E y [x ⊗ s ⊗ s − x ⊗ G − V_{·b} s_c − V_{·c} s_b], s = Vᵀx; O(n d k'²)."""
+
+    V: Array
+
+    @property
+    def floats_per_row(self) -> int:
+        k = int(self.V.shape[1])
+        return 2 * k * k + k
+
+    def __call__(self, block: Block) -> Sums:
+        xp, X = array_namespace(block.X), block.X
+        V = as_like(self.V, X)
+        S, k = xp.matmul(X, V), V.shape[1]
+        pairs = xp.reshape(S[:, :, None] * S[:, None, :], (X.shape[0], k * k))
+        gram = xp.reshape(matmul_transposed(V, V), (1, k * k))
+        value = xp.reshape(matmul_transposed(X, block.wy[:, None] * (pairs - gram)), (X.shape[1], k, k))
+        first = xp.matmul(block.wy, S)
+        return (value - V[:, :, None] * first[None, None, :] - V[:, None, :] * first[None, :, None],)
+
+    def expectation(self, network: Network) -> tuple[np.ndarray]:
+        coefficients, directions = unit_moments(network, 3)
+        restricted = to_numpy(self.V).T @ directions
+        return (np.einsum("i,di,bi,ci->dbc", coefficients, directions, restricted, restricted),)
+
+
+def unit_moments(network: Network, order: int) -> tuple[np.ndarray, np.ndarray]:
+    """aᵢ m_order(‖wᵢ‖, bᵢ) (k,) and the directions w̄ᵢ (d, k)  [zhong2017, Claim 5.2]; c enters at order 0 only."""
+    length = np.linalg.norm(network.W, axis=0)
+    directions = network.W / np.where(length > 0, length, 1.0)
+    return network.a * network.activation.hermite(order, length, network.b), directions
+
+
+def symmetric_cp(coefficients: np.ndarray, factors: np.ndarray, order: int) -> np.ndarray:
+    """Σᵢ cᵢ uᵢ^{⊗order}, uᵢ the columns of `factors` (n, k)."""
+    if order == 0:
+        return np.asarray(coefficients.sum())
+    n = factors.shape[0]
+    left, right = (_khatri_rao_power(factors, m) for m in ((order + 1) // 2, order // 2))
+    return np.asarray((left * coefficients) @ right.T).reshape((n,) * order)
+
+
+def _khatri_rao_power(factors: np.ndarray, order: int) -> np.ndarray:
+    power = np.ones((1, factors.shape[1]))
+    for _ in range(order):
+        power = (power[:, None, :] * factors[None, :, :]).reshape(-1, factors.shape[1])
+    return power

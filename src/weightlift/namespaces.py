@@ -1,0 +1,142 @@
+"""Every array-API shim of the package: what the standard lacks, in one place.
+
+Array code elsewhere asks its inputs for their namespace, `xp = array_namespace(X, y)`, and follows their
+dtype and device. The standard has no error function, no reinterpretation of bits and no conversion to NumPy;
+those live here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import array_api_compat as compat
+import numpy as np
+
+from weightlift.errors import ArgumentError, NotFiniteError
+
+Array = Any  # an array of any array-API namespace
+Namespace = Any
+
+array_namespace = compat.array_namespace
+device = compat.device
+
+
+def is_array(x: object) -> bool:
+    """Whether x belongs to a namespace that the array-API standard covers."""
+    return bool(compat.is_array_api_obj(x))
+
+
+def to_numpy(x: Array) -> np.ndarray:
+    """Copy to host memory as a NumPy array (one synchronisation on a GPU)."""
+    if isinstance(x, np.ndarray):
+        return x
+    if compat.is_torch_array(x):
+        return np.asarray(x.detach().cpu().numpy())
+    if compat.is_cupy_array(x):
+        return np.asarray(x.get())
+    if hasattr(x, "to_device") and not compat.is_jax_array(x):
+        x = x.to_device(compat.array_namespace(x).__array_namespace_info__().default_device())
+    return np.asarray(x)
+
+
+def from_numpy(x: np.ndarray, *, like: Array) -> Array:
+    """The values of x in the namespace and on the device of `like`, dtype kept."""
+    xp = array_namespace(like)
+    return xp.asarray(np.ascontiguousarray(x), device=device(like))
+
+
+def as_like(x: Array, like: Array) -> Array:
+    """A parameter as a partner of `like`: its namespace, dtype and device; unchanged where it has them already."""
+    xp = array_namespace(like)
+    if isinstance(x, np.ndarray) and not isinstance(like, np.ndarray):
+        return xp.asarray(np.array(x), dtype=like.dtype, device=device(like))
+    return xp.astype(x, like.dtype, copy=False)
+
+
+def real_floating(x: Array, name: str) -> Array:
+    """x with a real floating dtype (integers become float64); complex input is refused."""
+    xp = array_namespace(x)
+    if xp.isdtype(x.dtype, "complex floating"):
+        raise NotFiniteError(f"{name} is complex ({x.dtype}); pass its real part.")
+    if xp.isdtype(x.dtype, "real floating"):
+        return x
+    if xp.isdtype(x.dtype, ("integral", "bool")):
+        return xp.astype(x, xp.float64)
+    raise ArgumentError(f"{name} has dtype {x.dtype}; pass real numbers.")
+
+
+def all_finite(x: Array) -> bool:
+    xp = array_namespace(x)
+    return bool(xp.all(xp.isfinite(x)))
+
+
+def row_ranges(n: int, step: int, *, start: int = 0) -> Iterator[tuple[int, int]]:
+    """(first, last + 1) of consecutive row blocks; slices of the standard may not reach past the end."""
+    return ((i, min(i + step, n)) for i in range(start, n, step))
+
+
+def matmul_transposed(A: Array, B: Array) -> Array:
+    """AᵀB for A (m, p), B (m, q): one product over the rows."""
+    xp = array_namespace(A, B)
+    return xp.matmul(xp.matrix_transpose(A), B)
+
+
+def erf(x: Array) -> Array:
+    """Error function in the namespace of x."""
+    if isinstance(x, np.ndarray):
+        from scipy.special import erf as scipy_erf
+
+        return scipy_erf(x)
+    if compat.is_torch_array(x):
+        import torch
+
+        return torch.special.erf(x)
+    if compat.is_cupy_array(x):
+        from cupyx.scipy.special import erf as cupy_erf
+
+        return cupy_erf(x)
+    if compat.is_jax_array(x):
+        from jax.scipy.special import erf as jax_erf
+
+        return jax_erf(x)
+    return _erf_by_series(x)
+
+
+def _erf_by_series(x: Array) -> Array:
+    """erf from the standard's operations alone, to a few ulp.
+
+    |x| < 2.5: e^{-x²} (2/√π) Σ 2ⁿ x^{2n+1}/(2n+1)!! (positive terms, no cancellation); beyond, 1 − erfc by
+    Lentz' continued fraction e^{-x²}/(√π (x + (1/2)/(x + 1/(x + (3/2)/(x + …))))) evaluated backwards.
+    """
+    xp = array_namespace(x)
+    z = xp.abs(x)
+    near = xp.where(z < 2.5, z, 0.0 * z)
+    term = near
+    total = near
+    for n in range(1, 50):
+        term = term * (2.0 * near * near) / (2 * n + 1)
+        total = total + term
+    series = 2.0 / np.pi**0.5 * xp.exp(-near * near) * total
+    far = xp.where(z < 2.5, 2.5 + 0.0 * z, z)
+    tail = far
+    for n in range(60, 0, -1):
+        tail = far + (n / 2.0) / tail
+    fraction = 1.0 - xp.exp(-far * far) / (np.pi**0.5 * tail)
+    return xp.sign(x) * xp.where(z < 2.5, series, fraction)
+
+
+def float64_bits(x: Array) -> Array:
+    """The bit patterns of a float64 array as int64, same shape and device; −0 counts as 0."""
+    x = x + 0.0
+    if compat.is_torch_array(x):
+        import torch
+
+        return x.contiguous().view(torch.int64)
+    if compat.is_jax_array(x):
+        import jax
+
+        return jax.lax.bitcast_convert_type(x, jax.numpy.int64)
+    if isinstance(x, np.ndarray) or compat.is_cupy_array(x):
+        return x.view("int64")
+    return from_numpy(to_numpy(x).view(np.int64), like=x)

@@ -1,0 +1,111 @@
+"""Gradient descent on the empirical risk  [zhong2017, Alg. 2; zhang2019, Alg. 1].
+
+Step    W ← W − η ∇f̂(W), with the output weights fixed, or updated too, or updated and projected to ±1.
+        zhong2017 takes each step on a fresh part of the rows, zhang2019 all steps on all rows.
+η       a number; "theory": 1/(k a²_max σ₁^{2p}), p = degree − 1 [zhong2017, Alg. 2]; "curvature": 1/λ_max(JᵀJ) at the start.
+Cost    two products with X a step, O(n d k).
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from weightlift.errors import ArgumentError
+from weightlift.namespaces import to_numpy
+from weightlift.network import Network
+from weightlift.risk import Gradient, HessianProduct, Students
+from weightlift.samples import Samples
+
+OUTPUT_WEIGHTS = ("fixed", "free", "signs")
+POWER_STEPS = 20
+DIVERGED = 1e6
+
+
+class Ending(enum.Enum):
+    """Why a descent stopped."""
+
+    CONVERGED = "the risk fell below the tolerance"
+    STALLED = "the risk no longer changes; start elsewhere or give more rows"
+    ITERATIONS = "the iterations were used up; allow more, or a larger step"
+    DIVERGED = "the risk grew without bound; use a smaller step, or step='curvature'"
+
+
+@dataclass(frozen=True)
+class Descent:
+    """The last network, the risk before every step, and why it ended."""
+
+    network: Network
+    risks: np.ndarray  # (T + 1,)
+    step: float
+    ending: Ending
+
+
+def gradient_descent(
+    samples: Samples,
+    start: Network,
+    *,
+    step: float | str = "curvature",
+    iterations: int = 1000,
+    tol: float = 0.0,
+    output_weights: str = "fixed",
+    parts: int | None = None,
+    rng: np.random.Generator | int = 0,
+) -> Descent:
+    """Descend from `start` until the risk ½ E r² is at most tol · ½ E y².
+
+    parts: take step t on part t modulo `parts` of the rows (resampling); None uses all rows in every step.
+    """
+    if output_weights not in OUTPUT_WEIGHTS:
+        raise ArgumentError(f"output_weights must be one of {OUTPUT_WEIGHTS}, not {output_weights!r}.")
+    if parts is not None and parts < 1:
+        raise ArgumentError(f"parts must be at least 1, not {parts}.")
+    eta = step_size(samples, start, step)
+    seed = int(np.random.default_rng(rng).integers(2**31))
+    fresh = [samples] if parts is None else [p.persist() for p in samples.split(*[1 / parts] * parts, seed=seed)]
+    zero = Students.of(replace(start, a=np.zeros(start.n_units), c=0.0))
+    scale = float(to_numpy(samples.mean(Gradient(zero))[0])[0])
+    net, risks = start, []
+    for t in range(iterations + 1):
+        risk, dW, da = (to_numpy(g) for g in fresh[t % len(fresh)].mean(Gradient(Students.of(net)))[:3])
+        risks.append(float(risk[0]))
+        if not np.isfinite(risks[-1]) or risks[-1] > DIVERGED * max(scale, risks[0]):
+            return Descent(start if not np.isfinite(risks[-1]) else net, np.array(risks), eta, Ending.DIVERGED)
+        if risks[-1] <= tol * scale:
+            return Descent(net, np.array(risks), eta, Ending.CONVERGED)
+        if len(fresh) == 1 and t > 0 and risks[-1] == risks[-2]:
+            return Descent(net, np.array(risks), eta, Ending.STALLED)
+        if t < iterations:
+            a = net.a if output_weights == "fixed" else net.a - eta * da[0]
+            a = np.where(a < 0, -1.0, 1.0) if output_weights == "signs" else a
+            if not (np.isfinite(dW).all() and np.isfinite(a).all()):
+                return Descent(net, np.array(risks), eta, Ending.DIVERGED)
+            net = replace(net, W=net.W - eta * dW[:, 0], a=a)
+    return Descent(net, np.array(risks), eta, Ending.ITERATIONS)
+
+
+def step_size(samples: Samples, net: Network, step: float | str) -> float:
+    """The number behind `step`; see the module's docstring."""
+    if step == "theory":
+        if net.activation.degree is None:
+            raise ArgumentError(f"step='theory' needs a homogeneous φ; {net.activation.name} is not. Use step='curvature'.")
+        largest = float(np.linalg.norm(net.W, ord=2))
+        return float(1 / (net.n_units * np.max(net.a**2) * largest ** (2 * (net.activation.degree - 1))))
+    if step == "curvature":
+        return 1 / largest_curvature(samples, net)
+    if isinstance(step, str) or not step > 0:
+        raise ArgumentError(f"step must be a positive number, 'theory' or 'curvature', not {step!r}.")
+    return float(step)
+
+
+def largest_curvature(samples: Samples, net: Network) -> float:
+    """λ_max of JᵀJ in W, by power iteration on products."""
+    U = np.random.default_rng(0).normal(size=net.W.shape)
+    value = 0.0
+    for _ in range(POWER_STEPS):
+        U /= np.linalg.norm(U)
+        product = to_numpy(samples.mean(HessianProduct(net, U, curvature=False))[0])
+        value, U = float(np.sum(U * product)), product
+    return float(np.linalg.norm(U)) if value <= 0 else max(value, float(np.linalg.norm(U)))

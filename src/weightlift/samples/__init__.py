@@ -1,0 +1,70 @@
+"""One door for data: sources that fold statistics over their rows, wherever these live."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from weightlift.errors import ArgumentError
+from weightlift.namespaces import is_array
+from weightlift.network import Network
+from weightlift.samples.arrays import ArraySamples, from_arrays
+from weightlift.samples.maps import RandomSigns, Residual
+from weightlift.samples.population import Population
+from weightlift.samples.protocol import Block, Map, Samples, Statistic, Sums
+from weightlift.samples.stream import Stream
+from weightlift.samples.whitening import Covariance, Whitening
+
+__all__ = [
+    "ArraySamples",
+    "Block",
+    "Covariance",
+    "Map",
+    "Population",
+    "RandomSigns",
+    "Residual",
+    "Samples",
+    "Statistic",
+    "Stream",
+    "Sums",
+    "Whitening",
+    "open",
+    "population",
+]
+
+
+def open(X: Any, y: Any = None, *, sample_weight: Any = None, dtype: str = "float64") -> Samples:
+    """A source from arrays X (n, d) and y (n,), with weights ≥ 0; a source is returned as it is.
+
+    Arrays of any array-API namespace stay where they are; other sequences become NumPy arrays.
+
+    >>> source = open([[0.0, 1.0], [2.0, 3.0]], [1.0, 2.0])
+    >>> source.n, source.d
+    (2, 2)
+    """
+    if isinstance(X, (Stream, Population)) or hasattr(X, "fold"):
+        if y is not None or sample_weight is not None:
+            raise ArgumentError("X is a source already; y and sample_weight belong in it and must be None.")
+        return X  # type: ignore[no-any-return]
+    if y is None:
+        raise ArgumentError("y is missing: pass targets, or a source made by weightlift.samples.open(X, y).")
+    X, y, sample_weight = (_as_array(name, v) for name, v in (("X", X), ("y", y), ("sample_weight", sample_weight)))
+    return from_arrays(X, y, sample_weight=sample_weight, dtype=dtype)
+
+
+def population(network: Network) -> Population:
+    """The exact-moment source of a known network under x ~ N(0, I)."""
+    return Population(network)
+
+
+def _as_array(name: str, values: Any) -> Any:
+    if values is None or is_array(values):
+        return values
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise ArgumentError(f"{name} is not a rectangular array ({error}).") from error
+    if array.dtype == object or array.dtype.kind in "USV":
+        raise ArgumentError(f"{name} holds {array.dtype} values; convert them to numbers.")
+    return array

@@ -1,0 +1,147 @@
+"""Rows in memory: NumPy, PyTorch, CuPy, JAX or any array of the standard, on its own device.
+
+float32 data are brought to float64 block by block, unless opened for float32 arithmetic; sums are float64 always.
+A part of a split keeps the numbers of its rows and gathers them block by block; `persist` makes it contiguous.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from weightlift.errors import ArgumentError, NotFiniteError, ShapeError, TooFewRowsError
+from weightlift.namespaces import Array, Namespace, all_finite, array_namespace, device, real_floating, row_ranges
+from weightlift.samples.keys import intervals, row_keys
+from weightlift.samples.protocol import Block
+from weightlift.samples.stream import Part, Stream
+
+
+@dataclass(frozen=True, eq=False)
+class ArraySamples(Stream):
+    """X (n, d), y (n,), weights w (n,) or None; `rows` the numbers of the rows that belong to this part."""
+
+    X: Array
+    y: Array
+    w: Array | None
+    arithmetic: Any  # dtype in which blocks are handed out
+    hashed: Array | None = None  # keys of all rows, when they are known already
+    rows: Array | None = None
+
+    @property
+    def d(self) -> int:
+        return int(self.X.shape[1])
+
+    @property
+    def xp(self) -> Namespace:
+        return array_namespace(self.X)
+
+    @property
+    def device(self) -> Any:
+        return device(self.X)
+
+    @property
+    def dtype(self) -> Any:
+        return self.arithmetic
+
+    @property
+    def n(self) -> int:
+        return int((self.y if self.rows is None else self.rows).shape[0])
+
+    @functools.cached_property
+    def _sizes(self) -> tuple[int, float]:
+        if self.w is None:
+            return self.n, float(self.n)
+        w = self.w if self.rows is None else self.xp.take(self.w, self.rows)
+        return self.n, float(self.xp.sum(w))
+
+    def read(self, rows: int, start: int = 0) -> Iterator[Block]:
+        return (self._block(i, j) for i, j in row_ranges(self.n, rows, start=start))
+
+    def split(self, *fractions: float, seed: int) -> tuple[Self, ...]:
+        keys = self._keys(0, self.n)
+        whole = replace(self, hashed=self._all_keys)
+        numbers = self.xp.arange(int(self.X.shape[0]), device=self.device) if self.rows is None else self.rows
+        masks = [Part(seed, low, high).holds(keys) for low, high in intervals(fractions)]
+        return tuple(replace(whole, rows=numbers[mask]) for mask in masks)
+
+    def persist(self) -> ArraySamples:
+        if self.rows is None and not self.maps:
+            return self
+        xp = self.xp
+        blocks = list(self._mapped(self._rows(self.d)))
+        if not blocks:
+            return self
+        w = None if self.w is None else xp.concat([b.w for b in blocks])
+        X, y = xp.concat([b.X for b in blocks]), xp.concat([b.y for b in blocks])
+        return ArraySamples(X, y, w, self.dtype, hashed=self._keys(0, self.n))
+
+    def blocks(self, rows: int, *, start: int = 0) -> Iterator[Block]:
+        for block in self.read(rows, start):
+            yield self._through_maps(block)
+
+    @functools.cached_property
+    def _all_keys(self) -> Array:
+        if self.hashed is not None:
+            return self.hashed
+        xp, step = self.xp, self._rows(3 * self.d)
+        return xp.concat([row_keys(self.X[i:j, :], self.y[i:j]) for i, j in row_ranges(self.X.shape[0], step)])
+
+    def _keys(self, start: int, stop: int) -> Array:
+        if self.rows is None:
+            return self._all_keys[start:stop]
+        return self.xp.take(self._all_keys, self.rows[start:stop])
+
+    def _block(self, start: int, stop: int) -> Block:
+        xp = self.xp
+
+        def part(values: Array, axis: int) -> Array:
+            if self.rows is None:
+                values = values[start:stop, ...]
+            else:
+                values = xp.take(values, self.rows[start:stop], axis=axis)
+            return xp.astype(values, self.dtype, copy=False)
+
+        w = None if self.w is None else part(self.w, 0)
+        return Block(part(self.X, 0), part(self.y, 0), w, lambda: self._keys(start, stop))
+
+
+def from_arrays(X: Array, y: Array, *, sample_weight: Array | None = None, dtype: str = "float64") -> ArraySamples:
+    """Checked arrays as a source; see `samples.open`."""
+    xp = array_namespace(X, y) if sample_weight is None else array_namespace(X, y, sample_weight)
+    X, y = real_floating(X, "X"), real_floating(y, "y")
+    if dtype not in {"float32", "float64"}:
+        raise ArgumentError(f"dtype must be 'float64' or 'float32', not {dtype!r}.")
+    if X.ndim != 2 or X.shape[1] == 0:
+        raise ShapeError(f"X must have shape (n, d) with d ≥ 1, not {tuple(X.shape)}; for one input use X[:, None].")
+    if y.ndim != 1 or y.shape[0] != X.shape[0]:
+        raise ShapeError(f"y must have shape ({X.shape[0]},), one target a row of X, not {tuple(y.shape)}.")
+    if X.shape[0] < 2:
+        raise TooFewRowsError(f"X has {X.shape[0]} rows; at least two are needed.")
+    if device(X) != device(y):
+        raise ArgumentError(f"X is on {device(X)} and y on {device(y)}; move them to one device.")
+    _check_finite("X", X)
+    _check_finite("y", y)
+    w = None if sample_weight is None else _weights(sample_weight, y)
+    return ArraySamples(X, y, w, getattr(xp, dtype))
+
+
+def _weights(w: Array, y: Array) -> Array:
+    w = real_floating(w, "sample_weight")
+    if tuple(w.shape) != tuple(y.shape):
+        raise ShapeError(f"sample_weight must have shape {tuple(y.shape)}, not {tuple(w.shape)}.")
+    _check_finite("sample_weight", w)
+    xp = array_namespace(w)
+    if bool(xp.any(w < 0)):
+        raise ArgumentError("sample_weight holds negative weights; they must be ≥ 0.")
+    if not bool(xp.any(w > 0)):
+        raise ArgumentError("sample_weight is zero on every row; give at least one row weight.")
+    return w
+
+
+def _check_finite(name: str, x: Array) -> None:
+    step = max(1, 2**20 // max(1, int(x.shape[1]) if x.ndim == 2 else 1))
+    for i, j in row_ranges(x.shape[0], step):
+        if not all_finite(x[i:j, ...]):
+            raise NotFiniteError(f"{name} holds NaN or infinity (first among rows {i} to {j - 1}); drop or impute those rows.")

@@ -1,0 +1,61 @@
+"""Hashes of rows: what splits, random signs and fresh folds are decided by.
+
+The key of a row depends on its values alone, so that duplicates stay together and neither order, blocking nor
+source matter: key = mix(Σ_j mix(bits(x_j) + j·γ)) in arithmetic modulo 2⁶⁴, where addition is exact in any order.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from weightlift.errors import ArgumentError
+from weightlift.namespaces import Array, array_namespace, device, float64_bits
+
+GAMMA = 0x9E3779B97F4A7C15  # ⌊2⁶⁴/golden ratio⌋, the increment of a Weyl sequence
+UNIT = 2.0**-53
+
+
+def row_keys(X: Array, y: Array) -> Array:
+    """(m,) int64 keys of the rows (x, y), values taken as float64."""
+    xp = array_namespace(X, y)
+    rows = xp.concat([xp.astype(X, xp.float64), xp.astype(y, xp.float64)[:, None]], axis=1)
+    steps = np.array([_signed(GAMMA * (j + 1)) for j in range(rows.shape[1])], dtype=np.int64)
+    bits = float64_bits(rows) + xp.asarray(steps, device=device(X))
+    return _mix(xp.sum(_mix(bits), axis=1, dtype=xp.int64))
+
+
+def uniforms(keys: Array, seed: int) -> Array:
+    """(m,) numbers in [0, 1), independent from seed to seed."""
+    xp = array_namespace(keys)
+    offset = _signed((seed + 1) * 0xD1B54A32D192ED03)
+    mixed = _mix(_mix(keys ^ offset) + offset)
+    return xp.astype(_shift(mixed, 11), xp.float64) * UNIT
+
+
+def intervals(fractions: tuple[float, ...]) -> list[tuple[float, float]]:
+    """[(low, high), …]: the part of the unit interval that each fraction takes."""
+    if not fractions or any(not f > 0 for f in fractions) or sum(fractions) > 1 + 1e-12:
+        raise ArgumentError(f"fractions must be positive and sum to at most 1, not {fractions}.")
+    edges = [0.0, *itertools.accumulate(fractions)]
+    if edges[-1] > 1 - 1e-12:
+        edges[-1] = 1.0
+    return list(itertools.pairwise(edges))
+
+
+def _mix(z: Array) -> Array:
+    """The finalizer of SplitMix64 in wrapping int64 arithmetic."""
+    z = (z ^ _shift(z, 30)) * _signed(0xBF58476D1CE4E5B9)
+    z = (z ^ _shift(z, 27)) * _signed(0x94D049BB133111EB)
+    return z ^ _shift(z, 31)
+
+
+def _shift(z: Array, bits: int) -> Array:
+    """Logical right shift of signed integers."""
+    return (z >> bits) & ((1 << (64 - bits)) - 1)
+
+
+def _signed(value: int) -> int:
+    value &= 2**64 - 1
+    return value - 2**64 if value >= 2**63 else value

@@ -1,0 +1,101 @@
+"""The one door for data: blocks of rows, statistics over them, sources that fold statistics.
+
+Every algorithm of this package sees data through averages E[g(x, y)] alone. A `Statistic` maps a block of rows to
+weighted sums; a `Samples` folds it over its rows, wherever they live.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, runtime_checkable
+
+from weightlift.namespaces import Array, Namespace
+
+Sums = tuple[Array, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Rows beside each other on the source's device: the only form in which data are seen."""
+
+    X: Array  # (m, d)
+    y: Array  # (m,)
+    w: Array | None  # (m,) weights ≥ 0; None means ones
+    keys: Callable[[], Array]  # hashes the raw rows when asked
+
+    @property
+    def key(self) -> Array:
+        """(m,) int64 hash of the raw row."""
+        return self.keys()
+
+    @property
+    def wy(self) -> Array:
+        """(m,) weighted targets."""
+        return self.y if self.w is None else self.w * self.y
+
+    def with_(self, **changes: Any) -> Block:
+        return replace(self, **changes)
+
+
+@runtime_checkable
+class Statistic(Protocol):
+    """Pure and picklable: parameters in, sums out; no host scalars, no in-place writes.
+
+    Optional methods: `merge(left, right)`, an associative merge instead of +; `expectation(network)`, the exact
+    value of the mean under x ~ N(0, I), y = network(x).
+    """
+
+    @property
+    def floats_per_row(self) -> int:
+        """Temporaries a row needs beside the row itself; the source sizes its blocks by it."""
+        ...
+
+    def __call__(self, block: Block) -> Sums:
+        """Σ w g(x, y) over the block, possibly with a batch axis of starts."""
+        ...
+
+
+Map = Callable[[Block], Block]
+"""A pure, picklable change of rows. With a method `on_network(network)` it also applies to the population source."""
+
+
+class Samples(Protocol):
+    """Rows (x, y, w), wherever they live."""
+
+    @property
+    def n(self) -> float: ...  # rows; infinite for a population
+    @property
+    def d(self) -> int: ...
+    @property
+    def total(self) -> float: ...  # Σ w
+    @property
+    def xp(self) -> Namespace: ...
+    @property
+    def device(self) -> Any: ...
+    @property
+    def dtype(self) -> Any: ...
+
+    def fold(self, statistic: Statistic) -> Sums:
+        """Totals of the statistic, in fixed order: the same source gives the same bits."""
+        ...
+
+    def mean(self, statistic: Statistic) -> Sums:
+        """fold / total."""
+        ...
+
+    def split(self, *fractions: float, seed: int) -> tuple[Samples, ...]:
+        """Parts by the rows' keys: duplicates stay together, whatever the order and the source."""
+        ...
+
+    def map(self, f: Map) -> Samples:
+        """Lazy change of rows (whitening, residual targets, projection, random signs)."""
+        ...
+
+    def persist(self) -> Samples:
+        """Evaluate the maps once, where the data live."""
+        ...
+
+    def blocks(self, rows: int, *, start: int = 0) -> Iterator[Block]:
+        """Row blocks of exactly `rows` rows (the last may be shorter), in order, from row `start` on."""
+        ...

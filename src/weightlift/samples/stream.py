@@ -1,0 +1,175 @@
+"""What every source of rows shares: folding in a fixed order, lazy maps, splits by key.
+
+A source gives `read(rows, start)`, blocks in order, and its size; the rest follows. Sums are float64, added block by
+block from the first row to the last.
+"""
+
+from __future__ import annotations
+
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from weightlift.errors import TooFewRowsError
+from weightlift.namespaces import Array, Namespace, array_namespace
+from weightlift.samples.keys import intervals, uniforms
+from weightlift.samples.protocol import Block, Map, Samples, Statistic, Sums
+
+CPU_BLOCK_BYTES = 2**22  # two to sixteen megabytes keep matrix products in cache
+DEVICE_BLOCK_BYTES = 2**28
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The rows whose uniform number under `seed` falls in [low, high)."""
+
+    seed: int
+    low: float
+    high: float
+
+    def holds(self, keys: Array) -> Array:
+        u = uniforms(keys, self.seed)
+        return (u >= self.low) & (u < self.high)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Stream(ABC):
+    """A source that reads its rows in blocks, keeps those of its parts, then applies its maps."""
+
+    maps: tuple[Map, ...] = ()
+    parts: tuple[Part, ...] = ()
+
+    @property
+    @abstractmethod
+    def d(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def xp(self) -> Namespace: ...
+
+    @property
+    @abstractmethod
+    def device(self) -> Any: ...
+
+    @property
+    @abstractmethod
+    def dtype(self) -> Any: ...
+
+    @abstractmethod
+    def read(self, rows: int) -> Iterator[Block]:
+        """Raw blocks of about `rows` rows in order; empty ones are allowed."""
+
+    @abstractmethod
+    def persist(self) -> Samples: ...
+
+    @functools.cached_property
+    def _sizes(self) -> tuple[int, float]:
+        """Rows and weight, by one pass."""
+        count, total = 0, 0.0
+        for block in self._kept(self._rows(0)):
+            rows = int(block.y.shape[0])
+            count += rows
+            total += rows if block.w is None else float(self.xp.sum(block.w))
+        return count, total
+
+    @property
+    def n(self) -> int:
+        return self._sizes[0]
+
+    @property
+    def total(self) -> float:
+        return self._sizes[1]
+
+    def fold(self, statistic: Statistic) -> Sums:
+        merge = getattr(statistic, "merge", _add)
+        sums: Sums | None = None
+        for block in self._mapped(self._rows(statistic.floats_per_row)):
+            part = tuple(_float64(s) for s in statistic(block))
+            sums = part if sums is None else merge(sums, part)
+        if sums is None:
+            raise TooFewRowsError("the data have no rows; nothing can be averaged.")
+        return sums
+
+    def mean(self, statistic: Statistic) -> Sums:
+        total = self.total
+        if not total > 0:
+            raise TooFewRowsError("the rows' weights sum to zero; nothing can be averaged.")
+        return tuple(s / total for s in self.fold(statistic))
+
+    def split(self, *fractions: float, seed: int) -> tuple[Self, ...]:
+        return tuple(replace(self, parts=(*self.parts, Part(seed, low, high))) for low, high in intervals(fractions))
+
+    def map(self, f: Map) -> Self:
+        return replace(self, maps=(*self.maps, f))
+
+    def blocks(self, rows: int, *, start: int = 0) -> Iterator[Block]:
+        held: list[Block] = []
+        ready, skip = 0, start
+        for block in self._mapped(rows):
+            if skip:
+                skipped = min(skip, block.y.shape[0])
+                block, skip = _rows_of(block, skipped, block.y.shape[0]), skip - skipped
+            held.append(block)
+            ready += block.y.shape[0]
+            while ready >= rows:
+                joined = _join(held)
+                yield _rows_of(joined, 0, rows)
+                held, ready = [_with_keys(_rows_of(joined, rows, ready))], ready - rows
+        if ready:
+            yield _join(held)
+
+    def _rows(self, floats_per_row: int) -> int:
+        budget = CPU_BLOCK_BYTES if "cpu" in str(self.device).lower() else DEVICE_BLOCK_BYTES
+        return max(16, budget // (8 * (self.d + floats_per_row)))
+
+    def _kept(self, rows: int) -> Iterator[Block]:
+        for block in self.read(rows):
+            for part in self.parts:
+                block = _where(block, part.holds(block.key))
+            yield block
+
+    def _mapped(self, rows: int) -> Iterator[Block]:
+        for block in self._kept(rows):
+            yield self._through_maps(block)
+
+    def _through_maps(self, block: Block) -> Block:
+        for f in self.maps:
+            block = f(block)
+        return block
+
+
+def _add(left: Sums, right: Sums) -> Sums:
+    return tuple(a + b for a, b in zip(left, right, strict=True))
+
+
+def _float64(s: Array) -> Array:
+    xp = array_namespace(s)
+    return s if s.dtype == xp.float64 or not xp.isdtype(s.dtype, "real floating") else xp.astype(s, xp.float64)
+
+
+def _where(block: Block, keep: Array) -> Block:
+    keys = block.keys
+    return Block(block.X[keep, ...], block.y[keep], None if block.w is None else block.w[keep], lambda: keys()[keep])
+
+
+def _rows_of(block: Block, start: int, stop: int) -> Block:
+    keys = block.keys
+    part = slice(start, stop)
+    return Block(block.X[part, :], block.y[part], None if block.w is None else block.w[part], lambda: keys()[part])
+
+
+def _with_keys(block: Block) -> Block:
+    """Keys computed now, so that a short rest does not hold on to the blocks it came from."""
+    keys = block.key
+    return replace(block, keys=lambda: keys)
+
+
+def _join(blocks: list[Block]) -> Block:
+    if len(blocks) == 1:
+        return blocks[0]
+    xp = array_namespace(blocks[0].X)
+    w = None if blocks[0].w is None else xp.concat([b.w for b in blocks])
+    X, y = xp.concat([b.X for b in blocks]), xp.concat([b.y for b in blocks])
+    return Block(X, y, w, lambda: xp.concat([b.key for b in blocks]))

@@ -1,0 +1,193 @@
+"""The leading subspace of a moment matrix: span(W) from P2  [zhong2017, Alg. 1, POWERMETHOD].
+
+Model   P2 = M_{j₂}(I, I, α, …, α) = Σ aᵢ m_{j₂}(‖wᵢ‖)(⟨α, w̄ᵢ⟩)^{j₂−2} w̄ᵢ w̄ᵢᵀ, symmetric and indefinite: eigenvalues count by
+        magnitude. Needs independent wᵢ (k ≤ d).
+Cost    products only: O(n d k) a pass ("lanczos", "power"); dense: O(n d²) once and O(d³).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from weightlift.errors import ArgumentError
+from weightlift.moments import HermiteMoment, MomentProduct, UnfoldedMoment
+from weightlift.namespaces import Array, to_numpy
+from weightlift.samples import RandomSigns, Samples
+
+METHODS = ("auto", "dense", "lanczos", "power")
+DENSE_LIMIT = 500
+TOLERANCE = 1e-6
+POWER_PASSES = 200
+LANCZOS_PASSES = 25
+SIGN_DRAWS, FLOOR_MARGIN, RELATIVE_FLOOR = 10, 1.05, 1e-9
+
+
+@dataclass(frozen=True)
+class Subspace:
+    """An orthonormal basis V (d, k) of the leading eigenvectors by magnitude, and how sure it is."""
+
+    V: np.ndarray
+    eigenvalues: np.ndarray  # (k,) by decreasing magnitude, with their signs
+    next_eigenvalue: float  # the (k+1)-th, where the method knows it; NaN else
+    method: str
+    passes: int
+
+    @property
+    def eigengap(self) -> float:
+        """|λ_k| − |λ_{k+1}|."""
+        return float(abs(self.eigenvalues[-1]) - abs(self.next_eigenvalue))
+
+
+@dataclass(frozen=True)
+class RankEstimate:
+    """Eigenvalues of P2 against the floor of its noise."""
+
+    rank: int
+    eigenvalues: np.ndarray  # all that were computed, by decreasing magnitude
+    floor: float  # what random signs of y leave
+
+
+@dataclass(frozen=True, eq=False)
+class SecondMoment:
+    """P2 = M_{2+q}(I, I, α, …, α)  [zhong2017, Def. 5.4]."""
+
+    filled: int = 0
+    alpha: Array | None = None
+
+    def dense(self, n_inputs: int) -> HermiteMoment:
+        return HermiteMoment(n_inputs, 2, None, self.filled, self.alpha)
+
+    def times(self, B: np.ndarray) -> MomentProduct:
+        return MomentProduct(B, self.filled, self.alpha)
+
+
+def leading_subspace(
+    samples: Samples, P2: SecondMoment, n_units: int, *, method: str = "auto", rng: np.random.Generator | int = 0
+) -> Subspace:
+    """The top-k eigenspace of P2 by magnitude.
+
+    method: "power" is zhong2017's POWERMETHOD; "lanczos" reaches the same space by products in a block Krylov space;
+    "dense" forms P2; "auto" is dense up to d = 500 and Lanczos beyond.
+    """
+    if method not in METHODS:
+        raise ArgumentError(f"method must be one of {METHODS}, not {method!r}.")
+    if not 1 <= n_units <= samples.d:
+        raise ArgumentError(f"n_units must lie between 1 and the {samples.d} inputs for a moment method, not {n_units}.")
+    rng = np.random.default_rng(rng)
+    if method == "power":
+        return _power_method(samples, P2, n_units, rng)
+    if method == "lanczos" or (method == "auto" and samples.d > DENSE_LIMIT):
+        return _block_lanczos(samples, P2, n_units, rng)
+    return _dense(samples, P2, n_units)
+
+
+def odd_subspace(samples: Samples, n_units: int, start: Subspace, *, sweeps: int = 6) -> Subspace:
+    """Sharpen V by higher-order orthogonal iteration on M3: V ← leading left vectors of M3(I, V, V) (d × k²).
+
+    For odd φ, P2 = M3(I, I, α) sees each unit through one number ⟨α, w̄ᵢ⟩; M3(I, V, V) sees it through k². O(n d k²) a sweep.
+    """
+    V, passes = start.V, start.passes
+    values = start.eigenvalues
+    for _ in range(sweeps):
+        unfolded = to_numpy(samples.mean(UnfoldedMoment(V))[0]).reshape(samples.d, -1)
+        left, values, _ = np.linalg.svd(unfolded, full_matrices=False)
+        previous, V, passes = V, left[:, :n_units], passes + 1
+        if np.linalg.norm(V - previous @ (previous.T @ V)) < TOLERANCE:
+            break
+    following = float(values[n_units]) if len(values) > n_units else 0.0
+    return Subspace(V, values[:n_units], following, f"{start.method} + orthogonal iteration", passes)
+
+
+def estimate_rank(
+    samples: Samples, P2: SecondMoment, *, max_rank: int | None = None, rng: np.random.Generator | int = 0
+) -> RankEstimate:
+    """The number of eigenvalues of P2 above what random signs of y leave, the largest of ten draws with 5 % margin.
+
+    Signs are drawn by the rows' keys, so that |y|, and with it the size of the noise, stays where it is.
+    """
+    rng = np.random.default_rng(rng)
+    top = min(samples.d, max_rank or samples.d)
+
+    def magnitudes(source: Samples, count: int) -> np.ndarray:
+        return leading_subspace(source, P2, count, rng=rng).eigenvalues
+
+    seeds = rng.integers(2**31, size=SIGN_DRAWS)
+    floor = max(float(np.abs(magnitudes(samples.map(RandomSigns(int(s))), 1)[0])) for s in seeds)
+    values = magnitudes(samples, top)
+    threshold = max(FLOOR_MARGIN * floor, RELATIVE_FLOOR * abs(values[0]))
+    return RankEstimate(int(np.sum(np.abs(values) > threshold)), values, floor)
+
+
+def _dense(samples: Samples, P2: SecondMoment, k: int) -> Subspace:
+    matrix = to_numpy(samples.mean(P2.dense(samples.d))[0])
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    order = np.argsort(-np.abs(values))
+    following = float(values[order[k]]) if k < samples.d else 0.0
+    return Subspace(vectors[:, order[:k]], values[order[:k]], following, "dense", 1)
+
+
+def _power_method(samples: Samples, P2: SecondMoment, k: int, rng: np.random.Generator) -> Subspace:
+    """zhong2017's box: power steps with C I + P2 and C I − P2, C = 3‖P2‖, then the k largest of both by magnitude."""
+    d, passes = samples.d, 0
+    V = _orthonormal(rng.normal(size=(d, 2 * k)).reshape(d, 2, k))  # (d, 2, k): for +P2 and −P2
+    signs = np.array([1.0, -1.0])[None, :, None]
+    C = 0.0
+    for _ in range(POWER_PASSES):
+        product = to_numpy(samples.mean(P2.times(V.reshape(d, 2 * k)))[0]).reshape(d, 2, k)
+        passes += 1
+        norm = max(float(np.linalg.norm(product[:, i], ord=2)) for i in (0, 1))
+        C = max(C, 3 * norm)
+        previous, V = V, _orthonormal(C * V + signs * product)
+        if C > 0 and _turn(previous, V) < TOLERANCE * norm / C:
+            break
+    product = to_numpy(samples.mean(P2.times(V.reshape(d, 2 * k)))[0]).reshape(d, 2, k)
+    ritz = [np.linalg.eigh(_symmetric(V[:, i].T @ product[:, i])) for i in (0, 1)]
+    values = np.concatenate([ritz[0][0], ritz[1][0]])
+    values[:k][values[:k] < 0], values[k:][values[k:] > 0] = 0.0, 0.0  # each basis speaks for its own sign
+    basis = np.hstack([V[:, i] @ ritz[i][1] for i in (0, 1)])
+    order = np.argsort(-np.abs(values))[:k]
+    chosen, _ = np.linalg.qr(basis[:, order])
+    return Subspace(chosen, values[order], float("nan"), "power", passes + 1)
+
+
+def _block_lanczos(samples: Samples, P2: SecondMoment, k: int, rng: np.random.Generator) -> Subspace:
+    """Rayleigh–Ritz in span{B, P2 B, P2² B, …}, fully reorthogonalised; a pass a step."""
+    d = samples.d
+    block = np.linalg.qr(rng.normal(size=(d, min(d, k + 4))))[0]
+    Q = np.zeros((d, 0))
+    PQ = np.zeros((d, 0))
+    passes = 0
+    for _ in range(LANCZOS_PASSES):
+        passes += 1
+        Q = np.hstack([Q, block])
+        PQ = np.hstack([PQ, to_numpy(samples.mean(P2.times(block))[0])])
+        values, vectors = np.linalg.eigh(_symmetric(Q.T @ PQ))
+        order = np.argsort(-np.abs(values))
+        values, vectors = values[order], vectors[:, order]
+        residual = np.linalg.norm(PQ @ vectors[:, :k] - Q @ vectors[:, :k] * values[:k], axis=0)
+        if residual.max() <= TOLERANCE * abs(values[0]) or Q.shape[1] + 1 > d:
+            break
+        fresh = PQ[:, -block.shape[1] :]
+        for _ in range(2):
+            fresh = fresh - Q @ (Q.T @ fresh)
+        block, triangle = np.linalg.qr(fresh)
+        block = block[:, np.abs(np.diag(triangle)) > 1e-12 * abs(values[0])][:, : d - Q.shape[1]]
+        if block.shape[1] == 0:
+            break
+    following = float(values[k]) if len(values) > k else 0.0
+    return Subspace(Q @ vectors[:, :k], values[:k], following, "lanczos", passes)
+
+
+def _orthonormal(V: np.ndarray) -> np.ndarray:
+    return np.stack([np.linalg.qr(V[:, i])[0] for i in (0, 1)], axis=1)
+
+
+def _turn(previous: np.ndarray, V: np.ndarray) -> float:
+    """The larger of the two subspaces' changes, as the norm of what left the previous span."""
+    return max(float(np.linalg.norm(V[:, i] - previous[:, i] @ (previous[:, i].T @ V[:, i]))) for i in (0, 1))
+
+
+def _symmetric(A: np.ndarray) -> np.ndarray:
+    return np.asarray((A + A.T) / 2)

@@ -1,0 +1,71 @@
+"""Whitening: moments after, network back, merge without cancellation."""
+
+import numpy as np
+import pytest
+
+from weightlift import errors, samples
+from weightlift.namespaces import to_numpy
+from weightlift.network import Network
+from weightlift.samples import Covariance, Whitening
+
+
+def correlated(rng, n=500, d=4, shift=3.0):
+    A = rng.normal(size=(d, d)) + 2 * np.eye(d)
+    return rng.normal(size=(n, d)) @ A + shift
+
+
+def test_whitened_rows_have_unit_covariance(rng, as_xp):
+    X, y = correlated(rng), rng.normal(size=500)
+    w = rng.uniform(0.1, 2, size=500)
+    source = samples.open(as_xp(X), as_xp(y), sample_weight=as_xp(w))
+    white = source.map(Whitening.estimated(source))
+    weight, mean, scatter = (to_numpy(s) for s in white.fold(Covariance(4)))
+    np.testing.assert_allclose(mean, 0, atol=1e-12)
+    np.testing.assert_allclose(scatter / weight, np.eye(4), atol=1e-11)
+
+
+def test_covariance_agrees_with_numpy_far_from_the_origin(rng, monkeypatch):
+    monkeypatch.setattr("weightlift.samples.stream.CPU_BLOCK_BYTES", 2048)
+    X = correlated(rng, shift=1e6)
+    w = rng.uniform(0.1, 2, size=500)
+    source = samples.open(X, np.zeros(500), sample_weight=w)
+    weight, mean, scatter = source.fold(Covariance(4))
+    np.testing.assert_allclose(scatter / weight, np.cov(X.T, aweights=w, ddof=0), rtol=1e-8)
+    np.testing.assert_allclose(mean, np.average(X, axis=0, weights=w), rtol=1e-14)
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+def test_a_network_goes_there_and_back(rng, activation):
+    X = correlated(rng)
+    net = Network(rng.normal(size=(4, 3)), rng.normal(size=3), rng.normal(size=3), 0.3, activation)
+    whitening = Whitening.estimated(samples.open(X, np.zeros(500)))
+    white = next(samples.open(X, np.zeros(500)).map(whitening).blocks(500)).X
+    moved = whitening.on_network(net)
+    np.testing.assert_allclose(moved.predict(white), net.predict(X), rtol=1e-9, atol=1e-9)
+    back = whitening.undo(moved)
+    np.testing.assert_allclose(back.W, net.W, rtol=1e-10, atol=1e-11)
+    np.testing.assert_allclose(back.b, net.b, rtol=1e-10, atol=1e-10)
+
+
+def test_population_of_the_whitened_network(rng):
+    net = Network(rng.normal(size=(4, 3)), activation="relu")
+    A = rng.normal(size=(4, 4))
+    whitening = Whitening.given(rng.normal(size=4), A @ A.T + np.eye(4), n_inputs=4)
+    moved = samples.population(net).map(whitening)
+    assert moved.network.equivalent(whitening.on_network(net))
+
+
+def test_singular_or_wrong_covariances_are_refused(rng):
+    X = correlated(rng)
+    X[:, 2] = X[:, 0] - X[:, 1]
+    with pytest.raises(errors.SingularError, match="dependent"):
+        Whitening.estimated(samples.open(X, np.zeros(500)))
+    X[:, 2] = 5.0
+    with pytest.raises(errors.SingularError, match="column 2"):
+        Whitening.estimated(samples.open(X, np.zeros(500)))
+    with pytest.raises(errors.ShapeError, match="covariance"):
+        Whitening.given(None, np.eye(3), n_inputs=4)
+    with pytest.raises(errors.ArgumentError, match="symmetric"):
+        Whitening.given(None, np.triu(np.ones((2, 2))), n_inputs=2)
+    with pytest.raises(errors.SingularError):
+        Whitening.given(None, np.diag([1.0, -1.0]), n_inputs=2)
