@@ -10,11 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from weightlift import activations
 from weightlift.activations import Activation
@@ -27,7 +28,7 @@ MAX_FILE_BYTES = 2**31
 BLOCK_BYTES = 2**23
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Network:
     """One hidden layer: W (d, k) with the units' weights as columns, a (k,), b (k,), c, φ.
 
@@ -37,20 +38,30 @@ class Network:
     """
 
     W: np.ndarray
-    a: np.ndarray = None  # type: ignore[assignment]  # ones when omitted
-    b: np.ndarray = None  # type: ignore[assignment]  # zeros when omitted
-    c: float = 0.0
-    activation: Activation = field(default="relu")  # type: ignore[assignment]  # a name is looked up
+    a: np.ndarray
+    b: np.ndarray
+    c: float
+    activation: Activation
 
-    def __post_init__(self) -> None:
-        W = _parameter("W", self.W, ndim=2)
-        if 0 in W.shape:
-            raise ShapeError(f"W must have at least one input and one unit, not shape {W.shape}.")
-        k = W.shape[1]
-        a = np.ones(k) if self.a is None else _parameter("a", self.a, ndim=1, length=k)
-        b = np.zeros(k) if self.b is None else _parameter("b", self.b, ndim=1, length=k)
-        c = float(_parameter("c", self.c, ndim=0))
-        values = {"W": W, "a": a, "b": b, "c": c, "activation": activations.get(self.activation)}
+    def __init__(
+        self,
+        W: ArrayLike,
+        a: ArrayLike | None = None,
+        b: ArrayLike | None = None,
+        c: ArrayLike = 0.0,
+        activation: Activation | str = "relu",
+    ) -> None:
+        weights = _parameter("W", W, ndim=2)
+        if 0 in weights.shape:
+            raise ShapeError(f"W must have at least one input and one unit, not shape {weights.shape}.")
+        k = weights.shape[1]
+        values = {
+            "W": weights,
+            "a": np.ones(k) if a is None else _parameter("a", a, ndim=1, length=k),
+            "b": np.zeros(k) if b is None else _parameter("b", b, ndim=1, length=k),
+            "c": float(_parameter("c", c, ndim=0)),
+            "activation": activations.get(activation),
+        }
         for name, value in values.items():
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False

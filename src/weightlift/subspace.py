@@ -18,8 +18,8 @@ from weightlift.samples import RandomSigns, Samples
 
 METHODS = ("auto", "dense", "lanczos", "power")
 DENSE_LIMIT = 500
-TOLERANCE = 1e-6
-POWER_PASSES = 200
+TOLERANCE = 1e-9
+POWER_PASSES = 500
 LANCZOS_PASSES = 25
 SIGN_DRAWS, FLOOR_MARGIN, RELATIVE_FLOOR = 10, 1.05, 1e-9
 

@@ -131,14 +131,15 @@ class Activation:
         if np.any(moving):
             terms[:2, moving] = self.rule.nonlinearity(sigma[moving], alpha[:, moving])
         terms[2] = alpha[0] * alpha[2] - alpha[1] ** 2
-        return np.min(terms, axis=0)
+        return np.asarray(np.min(terms, axis=0))[()]
 
     def _derivative_moment(self, power: int, q: int, sigma: np.ndarray) -> np.ndarray:
         moments = np.full(sigma.shape, float(self.derivative(np.zeros(1))[0]) ** power * _normal_moment(q))
         moving = sigma > 0.0
         if np.any(moving):
-            moments[moving] = self.rule.derivative_moment(power, q, sigma[moving])
-        return moments[()]  # type: ignore[no-any-return]
+            exact = None if self.reflection is None else _reflected_slope(self.reflection, power, q, sigma[moving])
+            moments[moving] = self.rule.derivative_moment(power, q, sigma[moving]) if exact is None else exact
+        return moments[()]
 
 
 def _reflected(reflection: Reflection, k: int, sigma: np.ndarray) -> np.ndarray:
@@ -147,11 +148,24 @@ def _reflected(reflection: Reflection, k: int, sigma: np.ndarray) -> np.ndarray:
     E zʲ He_k(z) = j!/(2ⁱ i!) with i = (j−k)/2 a non-negative integer, else 0.
     """
     total = np.zeros_like(sigma)
+    if k >= len(reflection[1]):
+        return total
     for j, p in enumerate(reflection[1]):
         if j >= k and (j - k) % 2 == 0:
             i = (j - k) // 2
             total = total + p * sigma**j * (math.factorial(j) / (2**i * math.factorial(i)))
     return np.asarray(0.5 * (-1) ** k / _root_factorial(k) * total)
+
+
+def _reflected_slope(reflection: Reflection, power: int, q: int, sigma: np.ndarray) -> np.ndarray | None:
+    """E φ′(σz)^power z^q where φ′(−z) = −s φ′(z) − p′(z) fixes it: −½ (−1)^q E p′(σz) z^q for power 1 and s = (−1)^q."""
+    sign, polynomial = reflection
+    if power == 1 and (-1) ** q == sign:
+        slopes = [j * p * sigma ** (j - 1) * _normal_moment(j - 1 + q) for j, p in enumerate(polynomial) if j]
+        return np.asarray(-0.5 * sign * sum(slopes, np.zeros_like(sigma)))
+    if power == 2 and q % 2 and not any(polynomial[1:]):
+        return np.zeros_like(sigma)
+    return None
 
 
 def _root_factorial(k: int) -> float:

@@ -255,9 +255,7 @@ squared_relu = _piecewise(
     (0.0, 0.0, 1.0),
     (functions.squared_relu, functions.squared_relu_derivative, functions.squared_relu_second_derivative),
 )
-absolute = _piecewise(
-    "absolute", (0.0, -1.0), (0.0, 1.0), (functions.absolute, functions.TwoSlopes(-1.0, 1.0), functions.zero)
-)
+absolute = _piecewise("absolute", (0.0, -1.0), (0.0, 1.0), (functions.absolute, functions.TwoSlopes(-1.0, 1.0), functions.zero))
 linear = _polynomial("linear", (0.0, 1.0))
 quadratic = _polynomial("quadratic", (0.0, 0.0, 1.0))
 sigmoid = _smooth(
@@ -266,9 +264,7 @@ sigmoid = _smooth(
     (functions.sigmoid, functions.sigmoid_derivative, functions.sigmoid_second_derivative),
     (-1, (1.0,)),
 )
-tanh = _smooth(
-    "tanh", analytic.Tanh, (functions.tanh, functions.tanh_derivative, functions.tanh_second_derivative), (-1, ())
-)
+tanh = _smooth("tanh", analytic.Tanh, (functions.tanh, functions.tanh_derivative, functions.tanh_second_derivative), (-1, ()))
 erf = _smooth("erf", analytic.Erf, (functions.erf, functions.erf_derivative, functions.erf_second_derivative), (-1, ()))
 softplus = _smooth(
     "softplus",

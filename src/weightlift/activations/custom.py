@@ -124,14 +124,11 @@ def _check_slope(function: Function, slope: Function, kinks: tuple[float, ...], 
     if not np.all(error <= APPROXIMATE):
         i = int(np.argmax(error))
         raise ActivationError(
-            f"{argument} disagrees with finite differences at z = {z[i]:.4g}: "
-            f"{given[i]:.6g} given, {difference[i]:.6g} found."
+            f"{argument} disagrees with finite differences at z = {z[i]:.4g}: {given[i]:.6g} given, {difference[i]:.6g} found."
         )
 
 
-def _checked_jumps(
-    derivative: Function, kinks: tuple[float, ...], jumps: tuple[float, ...] | None
-) -> tuple[float, ...]:
+def _checked_jumps(derivative: Function, kinks: tuple[float, ...], jumps: tuple[float, ...] | None) -> tuple[float, ...]:
     measured = [_limit(derivative, kink, 1.0) - _limit(derivative, kink, -1.0) for kink in kinks]
     size = 1.0 + max((abs(jump) for jump in measured), default=0.0)
     if jumps is None:
@@ -167,12 +164,18 @@ def _checked_reflection(value: Function, reflection: Reflection) -> Reflection:
 
 
 def _checked_integrals(quadrature: Quadrature, closed_form: ClosedForm | None) -> Quadrature | None:
-    """That quadrature settles (an undeclared kink would hinder it), and agrees with the closed form."""
+    """That quadrature settles, which an undeclared kink hinders, and agrees with the closed form.
+
+    Panels always end at u = 0; the argument is shifted so that a kink there would be found too.
+    """
+    value, derivative, shift = quadrature.value, quadrature.derivative, 0.37
+    kinks = tuple(kink - shift for kink in quadrature.kinks)
     scale, offset = np.array([0.7, 1.6]), np.array([0.3, -0.8])
-    found = quadrature.hermites(4, scale, offset)
+    shifted = Quadrature(lambda u: value(u + shift), lambda u: derivative(u + shift), kinks)
+    found = shifted.hermites(4, scale, offset - shift)
     if closed_form is None:
         return None
-    integrals = UserIntegrals(quadrature.value, quadrature.derivative, quadrature.kinks, closed_form)
+    integrals = UserIntegrals(value, derivative, quadrature.kinks, closed_form)
     error = np.abs(integrals.hermites(4, scale, offset) - found)
     if not np.all(error <= EXACT * np.max(np.abs(found))):
         order, i = np.unravel_index(np.argmax(error), error.shape)

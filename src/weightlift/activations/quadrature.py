@@ -64,9 +64,7 @@ class Quadrature:
 
     def derivative_moment(self, power: int, q: int, scale: np.ndarray) -> np.ndarray:
         """E φ′(σz)^power z^q: α_q for power 1, β_q for power 2 [zhong2017, Property 3.2]."""
-        moment = gaussian_means(
-            lambda z, u: [self.derivative(u) ** power * z**q], 1, scale, np.zeros_like(scale), self.kinks
-        )
+        moment = gaussian_means(lambda z, u: [self.derivative(u) ** power * z**q], 1, scale, np.zeros_like(scale), self.kinks)
         return moment.reshape(scale.shape)
 
     def nonlinearity(self, scale: np.ndarray, alpha: np.ndarray) -> np.ndarray:
@@ -100,13 +98,12 @@ def gaussian_means(
     `parameters` reach the integrand as columns. For squares, `root_rounding` (P,) is the rounding error of the root.
     """
     means = np.empty((outputs, scale.size))
-    columns = (scale, offset, *parameters)
-    edges = _edges(scale, offset, kinks)
+    panels = _panels(scale, offset, kinks)
     rounding = np.zeros_like(scale) if root_rounding is None else root_rounding
     pending = np.arange(scale.size)
-    coarse, size = _composite_rule(integrand, outputs, edges, columns, pending, 1)
+    coarse, size = _composite_rule(integrand, outputs, panels, scale, parameters, pending, 1)
     for halving in range(1, MAX_HALVINGS + 1):
-        fine, size = _composite_rule(integrand, outputs, edges, columns, pending, 2**halving)
+        fine, size = _composite_rule(integrand, outputs, panels, scale, parameters, pending, 2**halving)
         tolerance = AGREEMENT * size + rounding[pending] * (np.sqrt(size) + rounding[pending])
         settled = np.all(np.abs(fine - coarse) <= tolerance, axis=0)
         means[:, pending[settled]] = fine[:, settled]
@@ -119,23 +116,35 @@ def gaussian_means(
     )
 
 
-def _edges(scale: np.ndarray, offset: np.ndarray, kinks: tuple[float, ...]) -> np.ndarray:
-    """Panel boundaries in z, (P, E), ascending; panels that fall outside the range have zero width."""
+Panels = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def _panels(scale: np.ndarray, offset: np.ndarray, kinks: tuple[float, ...]) -> Panels:
+    """Left ends in z and in u, and widths in u, each (P, E); panels outside the range have zero width.
+
+    Both ends are kept, because near the centres u = σz+b would lose eps·b, and far from them z = (u−b)/σ eps·b/σ.
+    """
     doublings = math.ceil(math.log2(max(2.0 * REACH * float(np.max(scale, initial=0.0)), 2.0)))
     steps = 2.0 ** np.arange(-1, doublings + 1)
     around = np.concatenate([-steps[::-1], [0.0], steps])
-    u = np.unique(np.concatenate([centre + around for centre in (0.0, *kinks)]))
+    graded = np.unique(np.concatenate([centre + around for centre in (0.0, *kinks)]))
+    uniform = np.linspace(-REACH, REACH, 31)
+    sigma, b = scale[:, None], offset[:, None]
     with np.errstate(over="ignore"):
-        graded = np.clip((u - offset[:, None]) / scale[:, None], -REACH, REACH)
-    uniform = np.broadcast_to(np.linspace(-REACH, REACH, 31), (scale.size, 31))
-    return np.sort(np.concatenate([graded, uniform], axis=1), axis=1)
+        z = np.concatenate([(graded - b) / sigma, np.broadcast_to(uniform, (scale.size, 31))], axis=1)
+    u = np.concatenate([np.broadcast_to(graded, (scale.size, graded.size)), sigma * uniform + b], axis=1)
+    z = np.sort(np.clip(z, -REACH, REACH), axis=1)
+    u = np.sort(np.clip(u, b - REACH * sigma, b + REACH * sigma), axis=1)
+    near = np.maximum(np.abs(u[:, :-1]), np.abs(u[:, 1:])) <= sigma * np.maximum(np.abs(z[:, :-1]), np.abs(z[:, 1:]))
+    return z[:, :-1], u[:, :-1], np.where(near, np.diff(u, axis=1), sigma * np.diff(z, axis=1))
 
 
 def _composite_rule(
     integrand: Integrand,
     outputs: int,
-    edges: np.ndarray,
-    columns: tuple[np.ndarray, ...],
+    panels: Panels,
+    scale: np.ndarray,
+    parameters: tuple[np.ndarray, ...],
     pairs: np.ndarray,
     pieces: int,
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -145,15 +154,17 @@ def _composite_rule(
     lengths = np.tile(w / (2.0 * pieces), pieces)
     means = np.empty((outputs, pairs.size))
     sizes = np.empty((outputs, pairs.size))
-    nodes = (edges.shape[1] - 1) * places.size
+    nodes = panels[0].shape[1] * places.size
     rows = max(1, MAX_FLOATS // (nodes * (outputs + 2)))
     for start in range(0, pairs.size, rows):
         chunk = pairs[start : start + rows]
-        width = np.diff(edges[chunk], axis=1)[:, :, None]
-        z = (edges[chunk, :-1, None] + width * places).reshape(chunk.size, nodes)
-        weight = (width * lengths).reshape(chunk.size, nodes) * normal_density(z)
-        scale, offset, *parameters = (column[chunk, None] for column in columns)
-        for i, f in enumerate(integrand(z, scale * z + offset, *parameters)):
+        shape = (chunk.size, nodes)
+        left_z, left_u, width = (end[chunk, :, None] for end in panels)
+        step = width / scale[chunk, None, None]
+        z = (left_z + step * places).reshape(shape)
+        weight = (step * lengths).reshape(shape) * normal_density(z)
+        u = (left_u + width * places).reshape(shape)
+        for i, f in enumerate(integrand(z, u, *(column[chunk, None] for column in parameters))):
             weighted = weight * f
             means[i, start : start + rows] = weighted.sum(axis=1)
             sizes[i, start : start + rows] = np.abs(weighted).sum(axis=1)

@@ -17,6 +17,7 @@ import numpy as np
 from weightlift.decomposition.tensors import Real
 
 LARGEST_STEP = 0.9
+PATIENCE = 30  # sweeps; a step that has not settled by then overshoots, as it does with much noise, and is halved
 
 
 def ffdiag(M: Real, tol: float, max_sweeps: int) -> tuple[Real, int, bool]:
@@ -30,6 +31,8 @@ def ffdiag(M: Real, tol: float, max_sweeps: int) -> tuple[Real, int, bool]:
         size = float(np.linalg.norm(W))
         if size > LARGEST_STEP:
             W *= LARGEST_STEP / size
+        elif sweep > PATIENCE:
+            W /= 2
         A = np.eye(n) + W
         B, M = A @ B, A @ M @ A.T
         if size <= tol:

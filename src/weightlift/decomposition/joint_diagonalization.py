@@ -134,14 +134,21 @@ def _compress(M: Real) -> Real:
 def _starts(M: Real, rng: np.random.Generator) -> Iterator[Real]:
     """The best of a few pencils, then a random rotation."""
     L, n, _ = M.shape
-    if n == 1:
-        yield np.eye(1)
-        return
-    mixtures = np.tensordot(rng.standard_normal((PENCILS, 2, L)), M, axes=1)
-    duals = [shared_directions(A, B, rank=n).dual for A, B in mixtures] if L > 1 else []
-    if duals:
-        yield min(duals, key=lambda B: off_criterion(B @ M @ B.T))
+    if L > 1:
+        yield _best_pencil(M, np.tensordot(rng.standard_normal((PENCILS, 2, L)), M, axes=1))
     yield np.linalg.qr(rng.standard_normal((n, n)))[0]
+
+
+def _best_pencil(M: Real, mixtures: Real) -> Real:
+    best, least = np.eye(M.shape[1]), np.inf
+    for A, B in mixtures:
+        dual = shared_directions(A, B, rank=len(A)).dual
+        off = off_criterion(dual @ M @ dual.T)
+        if off < least:
+            best, least = dual, off
+        if least <= EXACT:
+            break
+    return best
 
 
 def _result(B: Real, M: Real, sweeps: int, settled: bool) -> JointDiagonalization:

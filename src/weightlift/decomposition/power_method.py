@@ -22,6 +22,7 @@ from weightlift.decomposition.tensors import Real, apply_powers, compose, multil
 from weightlift.errors import ArgumentError, NotFiniteError, ShapeError
 
 DEFINITE = 1e-7  # least over largest eigenvalue of a matrix that can whiten
+MARGIN = 0.01  # times the largest eigenvalue: the perceptron corrects what lies below
 EXTRA_STEPS = 30  # of the perceptron, spent on the conditioning of what it finds
 FIRST_ITERATIONS = 8  # of every start, before the best is taken on
 LAST_ITERATIONS = 200
@@ -50,7 +51,7 @@ def power_method(
     return fit_components(T, P @ W @ V, method="power", failure=failure)
 
 
-def definite_contraction(T: Real, *, max_steps: int = 300) -> Real:
+def definite_contraction(T: Real, *, max_steps: int = 1000) -> Real:
     """A positive definite T(I, I, G), by the perceptron; the best conditioned of its first steps."""
     n = T.shape[0]
     A = T.reshape(n * n, -1)
@@ -65,7 +66,7 @@ def definite_contraction(T: Real, *, max_steps: int = 300) -> Real:
             best, ratio = P, float(values[0] / values[-1])
         if ratio > DEFINITE and step >= EXTRA_STEPS:
             break
-        low = X[:, values <= max(0.1 * values[-1], values[0])]
+        low = X[:, values <= max(MARGIN * values[-1], values[0])]
         correction = (low @ low.T).reshape(-1) @ A
         G = G + correction / np.linalg.norm(correction)
     if ratio <= DEFINITE:

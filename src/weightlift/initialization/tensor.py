@@ -112,5 +112,5 @@ def _check(samples: Samples, k: int, preset: str) -> None:
         )
     if samples.n < 2 * samples.d:
         raise TooFewRowsError(
-            f"{samples.n} rows for {samples.d} inputs: below about 2 d = {2 * samples.d} rows moments are noise. Give more rows."
+            f"{samples.n} rows for {samples.d} inputs: moments are noise below about 2 d rows. Give more rows."
         )

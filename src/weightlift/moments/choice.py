@@ -1,6 +1,7 @@
 """Which moments an activation leaves non-zero, and with them P2, P3 and the moments that signs come from.
 
-[zhong2017, Def. 5.4]: j₂ = min{j ≥ 2 : M_j ≠ 0}, j₃ = min{j ≥ 3 : M_j ≠ 0}, P2 = M_{j₂}(I, I, α, …), P3 = M_{j₃}(I, I, I, α, …).
+[zhong2017, Def. 5.4]: j₂ = min{j ≥ 2 : M_j ≠ 0}, j₃ = min{j ≥ 3 : M_j ≠ 0},
+P2 = M_{j₂}(I, I, α, …), P3 = M_{j₃}(I, I, I, α, …).
 """
 
 from __future__ import annotations

@@ -93,9 +93,12 @@ class Covariance:
 
 
 def _inverse_root(covariance: np.ndarray) -> np.ndarray:
+    """S^{-1/2}; singularity is judged on the correlations, so that the inputs' units do not matter."""
+    spread = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    if spread.min() <= 1e-14 * spread.max():
+        raise SingularError(f"column {int(np.argmin(spread))} of X is constant; drop it.")
+    strength = np.linalg.eigvalsh(covariance / np.outer(spread, spread))
+    if strength[0] * MAX_CONDITION < strength[-1]:
+        raise SingularError("the covariance of X is singular: some columns are linearly dependent; drop the redundant ones.")
     values, vectors = np.linalg.eigh(covariance)
-    if values[-1] <= 0 or values[0] * MAX_CONDITION < values[-1]:
-        scale = np.diag(covariance)
-        hint = f"column {int(np.argmin(scale))} is constant" if scale.min() <= 0 else "some columns are linearly dependent"
-        raise SingularError(f"the covariance of X is singular ({hint}); drop the redundant columns.")
     return np.asarray(vectors / np.sqrt(values) @ vectors.T)

@@ -26,7 +26,8 @@ from weightlift.activations.quadrature import Function, gaussian_means, normal_d
 from weightlift.errors import ShapeError
 
 EPS = float(np.finfo(float).eps)
-FLOOR = 16 * EPS  # to which energies and products are known, relative to the units' sizes
+ROUNDING = 4 * EPS  # of units and their products, relative to their sizes
+FLOOR = 16 * EPS  # of energies that are what a series has left
 MAX_ORDER = 2048
 CLOSE = 0.9  # cosines above it take more orders than the bulk
 BLOCK = 2**18
@@ -111,9 +112,11 @@ class Units:
 def products(left: Units, right: Units) -> tuple[np.ndarray, np.ndarray]:
     """The inner products of all pairs of units and a bound on what was cut off their series, both (k, k').
 
-    Rounding adds 16 eps times the product of the two sizes.
+    Rounding adds at most 4 eps times the product of the two sizes.
     """
     r = np.clip(left.directions.T @ right.directions, -1.0, 1.0)
+    if r.size == 0:
+        return r, r
     if left is right:
         np.fill_diagonal(r, np.where(left.scale > 0, 1.0, 0.0))
     if closed(left.activation, right.activation):
@@ -133,7 +136,7 @@ def _homogeneous_products(left: Units, right: Units, r: np.ndarray) -> np.ndarra
     """
     q = int(left.activation.degree or 0)
     (m, kappa), (n, lamda) = (split(units.activation) for units in (left, right))
-    P, Q = (_power_hermites(q, units) for units in (left, right))
+    P, Q = (power_hermites(q, units) for units in (left, right))
     F, G = left.hermites(q), right.hermites(q)
     result = np.empty_like(r)
     scales = left.scale**q, right.scale**q
@@ -159,7 +162,7 @@ def split(activation: Activation) -> tuple[float, float]:
     return m, right - m
 
 
-def _power_hermites(q: int, units: Units) -> np.ndarray:
+def power_hermites(q: int, units: Units) -> np.ndarray:
     """E (σz+b)^q h_k(z), k = 0 … q ≤ 2."""
     sigma, b = units.scale, units.offset
     return np.stack([b, sigma] if q == 1 else [b * b + sigma * sigma, 2 * sigma * b, math.sqrt(2) * sigma * sigma])
@@ -194,6 +197,7 @@ def _orthant_probability(b: np.ndarray, c: np.ndarray, r: np.ndarray, tx: np.nda
     """P(U > 0, V > 0) = ½Φ(b) + ½Φ(c) − T(b, tx/b) − T(c, ty/c) − ½·[b and c of opposite sign], T Owen's function."""
     from scipy.special import ndtr, owens_t
 
+    b, c = b + 0.0, c + 0.0  # −0 would change the sign of the infinite tx/b
     centred = 0.5 - np.arccos(r) / (2 * np.pi)
     if not (b.any() or c.any()):
         return centred
@@ -218,7 +222,7 @@ def _series_products(left: Units, right: Units, r: np.ndarray) -> tuple[np.ndarr
     bulk = np.where(close, 0.0, r)
     if left is right:
         np.fill_diagonal(bulk, 0.0)
-    F, G, tails = _coefficients(left, right, float(np.abs(bulk).max(initial=0.0)))
+    F, G, tails = coefficients(left, right, float(np.abs(bulk).max(initial=0.0)))
     result = np.empty_like(r)
     for rows, columns in _blocks(r, symmetric=left is right):
         value = np.zeros_like(bulk[rows, columns])
@@ -232,7 +236,7 @@ def _series_products(left: Units, right: Units, r: np.ndarray) -> tuple[np.ndarr
     cut = np.abs(bulk) ** len(F) * np.outer(*tails)
     i, j = np.nonzero(close)
     if i.size:
-        F, G, tails = _coefficients(left, right, 1.0)
+        F, G, tails = coefficients(left, right, 1.0)
         for part in np.array_split(np.arange(i.size), math.ceil(i.size * len(F) / (16 * BLOCK))):
             I, J = i[part], j[part]  # noqa: E741
             result[I, J] = np.polynomial.polynomial.polyval(r[I, J], F[:, I] * G[:, J], tensor=False)
@@ -243,11 +247,11 @@ def _series_products(left: Units, right: Units, r: np.ndarray) -> tuple[np.ndarr
     return result, cut
 
 
-def _coefficients(left: Units, right: Units, cosine: float) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+def coefficients(left: Units, right: Units, cosine: float) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
     """φ_k and ψ_k up to the order after which |r| ≤ cosine leaves nothing but rounding, and the norms of what is left."""
     order = 32
     while True:
-        order = 2 * order
+        order *= 2
         F = left.hermites(order)
         G = F if left is right else right.hermites(order)
         tails = [tail_norms(units.energy, (C * C).sum(axis=0), C) for units, C in ((left, F), (right, G))]

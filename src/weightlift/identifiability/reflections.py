@@ -1,0 +1,84 @@
+"""Reflection of units, and the polynomial by which it changes the function.
+
+Where φ(−z) = s φ(z) + p(z), which needs p(−z) = −s p(z), the reflected unit (s a, −w, −b) computes
+
+    s a φ(−z) = a φ(z) + s a p(z),      z = ⟨w, x⟩ + b,
+
+so that reflecting the units of a set F changes f by the polynomial Σ_F s aᵢ p(⟨wᵢ, x⟩ + bᵢ):
+
+    ReLU, softplus (s = 1)      −Σ_F aᵢ (⟨wᵢ, x⟩ + bᵢ); leaky ReLU (1 + slope) times that
+    squared ReLU (s = −1)       −Σ_F aᵢ (⟨wᵢ, x⟩ + bᵢ)²
+    sigmoid (s = −1)            −Σ_F aᵢ, a constant
+    odd and even φ              0
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from weightlift import activations
+from weightlift.activations import Activation
+from weightlift.errors import ActivationError, ArgumentError, ShapeError
+from weightlift.identifiability.least_order import power_factors
+from weightlift.network import Network
+
+
+def reflect(network: Network, pattern: np.ndarray, *, offset: bool = True) -> Network:
+    """The network with the units of the pattern, (k,) booleans, reflected: (a, w, b) → (s a, −w, −b).
+
+    c takes up the mean of the change under x ~ N(0, I), which is all of it where the change is constant; `offset=False`
+    leaves c alone. For the patterns of `sign_patterns` with the same `offset` the function is unchanged to rounding.
+
+    >>> f = Network([[1.0, 0.0, -1.0], [0.0, 1.0, -1.0]])          # Σ wᵢ = 0
+    >>> g = reflect(f, np.array([True, True, True]))
+    >>> x = np.array([[0.3, -2.0]])
+    >>> f.predict(x), g.predict(x)
+    (array([2.]), array([2.]))
+    """
+    flips = np.asarray(pattern)
+    if flips.dtype != bool:
+        raise ArgumentError(f"pattern must hold booleans, one a unit, not dtype {flips.dtype}.")
+    if flips.shape != (network.n_units,):
+        raise ShapeError(f"pattern must have shape ({network.n_units},), not {flips.shape}.")
+    s, _ = reflection(network.activation)
+    sign = np.where(flips, -1.0, 1.0)
+    a = np.where(flips, s * network.a, network.a)
+    c = network.c - float(hermite_coefficients(network)[0][flips].sum()) if offset and flips.any() else network.c
+    return replace(network, W=network.W * sign, b=network.b * sign, a=a, c=c)
+
+
+def reflection(activation: Activation) -> tuple[int, tuple[float, ...]]:
+    """(s, (p₀, …, p_n)) without leading zeros; an error where φ(−z) is not ±φ(z) plus a polynomial."""
+    if activation.reflection is None:
+        raise ActivationError(
+            f"units of {activation.name!r} cannot be reflected: no identity φ(−z) = ±φ(z) + polynomial is declared for it."
+        )
+    s, polynomial = activation.reflection
+    degree = max((j for j, p in enumerate(polynomial) if p), default=-1)
+    return s, tuple(polynomial[: degree + 1])
+
+
+def reflection_polynomials(network: Network, *, offset: bool) -> np.ndarray:
+    """C (rows, k) with ‖C f‖ = the L² norm under x ~ N(0, I) of the change that reflecting F = {i: fᵢ = 1} makes.
+
+    Column i holds the coefficients of s aᵢ p(⟨wᵢ, x⟩ + bᵢ) on normalised Hermite tensors He_j(x)/√j!, which are
+    s aᵢ E[p(σᵢz + bᵢ) He_j(z)]/√j! · w̄ᵢ^{⊗j}, σᵢ = ‖wᵢ‖, written in an orthonormal basis of at most k rows for each j.
+    A free c (`offset`) exempts the constant: its row is left out.
+    """
+    coefficients = hermite_coefficients(network)
+    length = np.linalg.norm(network.W, axis=0)
+    U = network.W / np.where(length > 0, length, 1.0)
+    rows = [factor * c for factor, c in zip(power_factors(U), coefficients, strict=False)]
+    return np.vstack([np.zeros((0, network.n_units)), *rows[int(offset) :]])
+
+
+def hermite_coefficients(network: Network) -> np.ndarray:
+    """s aᵢ E[p(σᵢz + bᵢ) He_j(z)]/√j!, (degree + 1, k): the change that a unit's reflection makes, order by order."""
+    s, polynomial = reflection(network.activation)
+    if not polynomial:
+        return np.zeros((1, network.n_units))
+    length = np.linalg.norm(network.W, axis=0)
+    means = activations.polynomial(polynomial).hermite_normalized(len(polynomial) - 1, length, network.b)
+    return np.asarray(s * network.a * means)

@@ -1,0 +1,302 @@
+"""Levenberg–Marquardt for a batch of networks, on averages alone  [Levenberg 1944; Marquardt 1963].
+
+Step    (JᵀJ + μ diag(JᵀJ)) δ = −Jᵀr for several dampings μ at once; each start keeps the candidate with the least risk.
+        Output weights, where they are free, are solved for after every step (variable projection, Golub & Pereyra 1973).
+Rate    quadratic for smooth φ without noise; for piecewise linear φ the fit is exact once no row changes side and μ is small.
+Cost    two passes a step: normal equations O(n d² S k²/2) and the risk of the candidates O(n d S k); or, matrix-free, one
+        pass O(n d S k) for every step of conjugate gradients.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from weightlift.errors import ArgumentError
+from weightlift.namespaces import Array, array_namespace, as_like, to_numpy
+from weightlift.network import Network
+from weightlift.refinement.normal_equations import Free, NormalEquations, NormalProduct, OutputEquations
+from weightlift.risk import Gradient, Risk, Students
+from weightlift.samples import Samples
+
+DENSE_LIMIT = 5000
+FIRST_DAMPING, LEAST_DAMPING, LARGEST_DAMPING = 1e-1, 1e-15, 1e12
+FACTORS = (1 / 16, 1 / 2, 4.0)
+CG_STEPS, CG_TOLERANCE = 200, 1e-3
+TINY = 2.0**-1022
+ROUNDING, NEAR_ROUNDING = 1e-30, 1e-26  # relative risks at which every residual is a few, or a hundred, ulp
+
+
+class Ending(enum.Enum):
+    """Why a refinement stopped."""
+
+    EXACT = "the residuals are at rounding level"
+    STATIONARY = "the risk no longer decreases; it is at a minimum"
+    STALLED = "no damping decreases the risk; start elsewhere"
+    ITERATIONS = "the steps were used up; allow more"
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """Refined students with, for each start, the risk ½ E r² and why it ended."""
+
+    students: Students
+    risks: np.ndarray  # (S,)
+    endings: tuple[Ending, ...]
+    iterations: int
+    history: np.ndarray  # (T + 1, S)
+
+    @property
+    def best(self) -> int:
+        return int(np.argmin(self.risks))
+
+    @property
+    def network(self) -> Network:
+        """The best start's network."""
+        return self.students.network(self.best)
+
+
+def gauss_newton(
+    samples: Samples,
+    start: Network | Students,
+    *,
+    free: str = "W",
+    iterations: int = 100,
+    tol: float = 1e-9,
+    ridge: float = 0.0,
+    solver: str = "auto",
+) -> Refinement:
+    """Minimise ½ E r² (+ ½ ridge ‖θ‖²) over the free parameters among W, a, b, c.
+
+    A start ends when its risk is at rounding level, when a step lowers it by less than `tol` relatively, or when no damping
+    lowers it. solver: "dense" normal equations, matrix-free "cg", or "auto" (dense up to 5,000 parameters).
+    """
+    moves = Free.of(free)
+    students = _students(samples, start)
+    d, S, k = students.shape
+    if solver not in ("auto", "dense", "cg"):
+        raise ArgumentError(f"solver must be 'auto', 'dense' or 'cg', not {solver!r}.")
+    dense = solver == "dense" or (solver == "auto" and moves.size(d, k) <= DENSE_LIMIT)
+    scale = _target_size(samples, students)
+    risks = _risks(samples, students, moves, ridge)
+    damping = FIRST_DAMPING + 0.0 * risks
+    history, endings = [to_numpy(risks)], np.full(S, None, dtype=object)
+    active = np.arange(S)
+    step = 0
+    while len(active) and step < iterations:
+        step += 1
+        part = _take(students, active)
+        factors = damping[:, None] * as_like(np.array(FACTORS), damping)
+        candidates = _candidates(samples, part, moves, factors, ridge, dense)
+        found, candidates = _evaluate(samples, candidates, moves, ridge, len(active))
+        part, part_risks, damping = _choose(part, candidates, found, _at(risks, active), factors, damping)
+        before = _at(risks, active)
+        students, risks = _put(students, part, active), _put_values(risks, part_risks, active)
+        history.append(to_numpy(risks))
+        done = _endings(to_numpy(before), to_numpy(part_risks), to_numpy(damping), scale, tol)
+        endings[active] = done
+        going = np.array([e is None for e in done])
+        active, damping = active[going], _at(damping, np.flatnonzero(going))
+    endings[[e is None for e in endings]] = Ending.ITERATIONS
+    return Refinement(students, to_numpy(risks), tuple(endings), step, np.array(history))
+
+
+def _students(samples: Samples, start: Network | Students) -> Students:
+    students = Students.of(start) if isinstance(start, Network) else start
+    if students.shape[0] != samples.d:
+        raise ArgumentError(f"start has {students.shape[0]} inputs and the data {samples.d}; they must agree.")
+    like = samples.xp.zeros((1,), dtype=samples.xp.float64, device=samples.device)
+    return students.like(like)
+
+
+def _target_size(samples: Samples, students: Students) -> float:
+    """½ E y²."""
+    zero = replace(_take(students, np.array([0])), a=0.0 * students.a[:1, :], c=0.0 * students.c[:1])
+    return float(to_numpy(samples.mean(Risk(zero))[0])[0])
+
+
+def _risks(samples: Samples, students: Students, moves: Free, ridge: float) -> Array:
+    risk = samples.mean(Risk(students))[0]
+    if not ridge:
+        return risk
+    theta = moves.pack(students)
+    return risk + 0.5 * ridge * array_namespace(theta).sum(theta * theta, axis=1)
+
+
+def _candidates(
+    samples: Samples, students: Students, moves: Free, dampings: Array, ridge: float, dense: bool
+) -> Students:
+    """One student for every (damping, start): C·S of them, damping the slower index."""
+    theta = moves.pack(students)
+    xp = array_namespace(theta)
+    if dense:
+        _, gradient, gram = samples.mean(NormalEquations(students, moves))
+        gradient, gram = _with_ridge(gradient, gram, theta, ridge)
+        steps = [_solve(gram, gradient, dampings[:, i]) for i in range(dampings.shape[1])]
+    else:
+        steps = _conjugate_gradients(samples, students, moves, theta, dampings, ridge)
+    stacked = xp.concat([theta - s for s in steps], axis=0)
+    return moves.unpack(stacked, _repeat(students, dampings.shape[1]))
+
+
+def _with_ridge(gradient: Array, gram: Array, theta: Array, ridge: float) -> tuple[Array, Array]:
+    if not ridge:
+        return gradient, gram
+    xp = array_namespace(gram)
+    return gradient + ridge * theta, gram + ridge * xp.eye(theta.shape[1], dtype=gram.dtype, device=gram.device)
+
+
+def _solve(gram: Array, gradient: Array, damping: Array) -> Array:
+    """(JᵀJ + μ D)⁻¹ Jᵀr scaled by D^{-1/2}, D = diag(JᵀJ) kept away from zero for dead units."""
+    xp = array_namespace(gram)
+    p = gram.shape[1]
+    eye = xp.eye(p, dtype=gram.dtype, device=gram.device)
+    diagonal = xp.sum(gram * eye, axis=2)
+    largest = xp.max(diagonal, axis=1, keepdims=True)
+    root = xp.sqrt(xp.maximum(diagonal, 1e-10 * largest) + TINY)
+    scaled = gram / (root[:, :, None] * root[:, None, :]) + damping[:, None, None] * eye
+    solution = xp.linalg.solve(scaled, (gradient / root)[:, :, None])[:, :, 0] / root
+    return xp.where(xp.isfinite(solution), solution, 0.0 * gradient)
+
+
+def _conjugate_gradients(
+    samples: Samples, students: Students, moves: Free, theta: Array, dampings: Array, ridge: float
+) -> list[Array]:
+    """The same steps by products: the shifted systems (JᵀJ + μ I) δ = Jᵀr, all dampings in one batch of students."""
+    xp = array_namespace(theta)
+    C = dampings.shape[1]
+    _, dW, da, db, dc = samples.mean(Gradient(students))
+    gradient = moves.pack(replace(students, W=dW, a=da, b=db, c=dc)) + ridge * theta
+    many = _repeat(students, C)
+    target = xp.concat([gradient] * C, axis=0)
+    size = xp.concat([_curvature(samples, students, moves)] * C, axis=0)
+    shift = xp.concat([dampings[:, i] for i in range(C)], axis=0) * size + ridge
+    x, residual = 0.0 * target, target
+    direction, square = residual, xp.sum(residual * residual, axis=1)
+    stop = CG_TOLERANCE**2 * square
+    for _ in range(CG_STEPS):
+        product = samples.mean(NormalProduct(many, moves, direction))[0] + shift[:, None] * direction
+        curvature = xp.sum(direction * product, axis=1)
+        length = xp.where(square > stop, square / xp.where(curvature > 0, curvature, 1.0 + 0.0 * curvature), 0.0 * square)
+        x, residual = x + length[:, None] * direction, residual - length[:, None] * product
+        following = xp.sum(residual * residual, axis=1)
+        direction = residual + (following / xp.where(square > 0, square, 1.0 + 0.0 * square))[:, None] * direction
+        square = following
+        if not bool(xp.any(square > stop)):
+            break
+    S = theta.shape[0]
+    return [x[i * S : (i + 1) * S, :] for i in range(C)]
+
+
+def _curvature(samples: Samples, students: Students, moves: Free) -> Array:
+    """A typical eigenvalue of JᵀJ, from one product with a random direction."""
+    d, S, k = students.shape
+    U = np.random.default_rng(0).choice([-1.0, 1.0], size=(S, moves.size(d, k)))
+    product = samples.mean(NormalProduct(students, moves, U))[0]
+    xp = array_namespace(product)
+    return xp.sum(product * as_like(U, product), axis=1) / U.shape[1]
+
+
+def _evaluate(samples: Samples, candidates: Students, moves: Free, ridge: float, S: int) -> tuple[Array, Students]:
+    """Risks (C, S) of the candidates, after the output layer is solved for where it is free."""
+    if moves.a and moves.W and not ridge:
+        candidates = project_outputs(samples, candidates, offset=moves.c)
+    risks = _risks(samples, candidates, moves, ridge)
+    xp = array_namespace(risks)
+    risks = xp.where(xp.isfinite(risks), risks, np.inf + 0.0 * xp.ones_like(risks))
+    return xp.reshape(risks, (risks.shape[0] // S, S)), candidates
+
+
+def project_outputs(samples: Samples, students: Students, *, offset: bool) -> Students:
+    """The students with a (and c where `offset`) at their least-squares values."""
+    gram, target = samples.mean(OutputEquations(students, offset))
+    xp = array_namespace(gram)
+    q = gram.shape[1]
+    eye = xp.eye(q, dtype=gram.dtype, device=gram.device)
+    diagonal = xp.sum(gram * eye, axis=2)
+    root = xp.sqrt(xp.maximum(diagonal, 1e-12 * xp.max(diagonal, axis=1, keepdims=True)) + TINY)
+    scaled = gram / (root[:, :, None] * root[:, None, :]) + 1e-14 * eye
+    solution = xp.linalg.solve(scaled, (target / root)[:, :, None])[:, :, 0] / root
+    rest = target - xp.matmul(gram, solution[:, :, None])[:, :, 0]  # undoes the guard's bias
+    solution = solution + xp.linalg.solve(scaled, (rest / root)[:, :, None])[:, :, 0] / root
+    k = students.a.shape[1]
+    return replace(students, a=solution[:, :k], **({"c": solution[:, k]} if offset else {}))
+
+
+def _choose(
+    students: Students, candidates: Students, found: Array, risks: Array, factors: Array, damping: Array
+) -> tuple[Students, Array, Array]:
+    """For every start the best candidate if it lowers the risk; the damping follows it, or rises."""
+    xp = array_namespace(found)
+    C, S = found.shape
+    best = xp.argmin(found, axis=0)
+    flat = best * S + xp.arange(S, device=found.device)
+    value = xp.take(xp.reshape(found, (C * S,)), flat)
+    better = value < risks
+    chosen = xp.take(xp.reshape(xp.permute_dims(factors, (1, 0)), (C * S,)), flat)
+    damping = xp.clip(xp.where(better, chosen, 64.0 * damping), LEAST_DAMPING, 10 * LARGEST_DAMPING)
+    taken = _take_indices(candidates, flat)
+    merged = replace(
+        students,
+        W=xp.where(better[None, :, None], taken.W, students.W),
+        a=xp.where(better[:, None], taken.a, students.a),
+        b=xp.where(better[:, None], taken.b, students.b),
+        c=xp.where(better, taken.c, students.c),
+    )
+    return merged, xp.where(better, value, risks), damping
+
+
+def _endings(before: np.ndarray, after: np.ndarray, damping: np.ndarray, scale: float, tol: float) -> list[Ending | None]:
+    endings: list[Ending | None] = []
+    for old, new, mu in zip(before, after, damping, strict=True):
+        if new <= ROUNDING * scale or (new <= NEAR_ROUNDING * scale and new > 0.25 * old):
+            endings.append(Ending.EXACT)
+        elif new < old and old - new <= tol * old and mu <= 1.0:
+            endings.append(Ending.STATIONARY)
+        elif mu > LARGEST_DAMPING:
+            endings.append(Ending.STALLED)
+        else:
+            endings.append(None)
+    return endings
+
+
+def _take(students: Students, index: np.ndarray) -> Students:
+    xp = array_namespace(students.W)
+    return _take_indices(students, xp.asarray(index, device=students.W.device))
+
+
+def _take_indices(students: Students, index: Array) -> Students:
+    xp = array_namespace(students.W)
+    a, b, c = (xp.take(v, index, axis=0) for v in (students.a, students.b, students.c))
+    return replace(students, W=xp.take(students.W, index, axis=1), a=a, b=b, c=c)
+
+
+def _repeat(students: Students, times: int) -> Students:
+    _, S, _ = students.shape
+    return _take(students, np.tile(np.arange(S), times))
+
+
+def _at(values: Array, index: np.ndarray) -> Array:
+    xp = array_namespace(values)
+    return xp.take(values, xp.asarray(index, device=values.device), axis=0)
+
+
+def _put(students: Students, part: Students, index: np.ndarray) -> Students:
+    """The students with those at `index` replaced."""
+    _, S, _ = students.shape
+    order = np.arange(S)
+    order[index] = S + np.arange(len(index))
+    xp = array_namespace(students.W)
+    both: dict[str, Any] = {"W": xp.concat([students.W, part.W], axis=1)}
+    for name in ("a", "b", "c"):
+        both[name] = xp.concat([getattr(students, name), getattr(part, name)], axis=0)
+    return _take(replace(students, **both), order)
+
+
+def _put_values(values: Array, part: Array, index: np.ndarray) -> Array:
+    order = np.arange(values.shape[0])
+    order[index] = values.shape[0] + np.arange(len(index))
+    return _at(array_namespace(values).concat([values, part], axis=0), order)

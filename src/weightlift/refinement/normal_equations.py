@@ -1,0 +1,246 @@
+"""Normal equations of the least-squares fit for a batch of networks, by products alone; the Jacobian is never stored.
+
+The Jacobian of f in (wᵢ, bᵢ) is aᵢ φ′(zᵢ) x̃ with x̃ = (x, 1), in aᵢ it is φ(zᵢ), in c it is 1. With Dᵢ = aᵢ φ′(zᵢ),
+
+    (JᵀJ)_{(p, i), (q, j)} = E Dᵢ Dⱼ x̃_p x̃_q,
+
+symmetric in (p, q) and in (i, j): over all starts it is the one product pairs(X̃)ᵀ · pairs(D), half of what JᵀJ costs.
+Cost  O(n d² S k²/2) a pass for S starts of k units; memory O(d² + S k²) a row of the block and O(S d² k²) for the result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from weightlift.errors import ArgumentError
+from weightlift.namespaces import Array, array_namespace, as_like, matmul_transposed
+from weightlift.risk import Students
+from weightlift.samples import Block, Sums
+
+
+@dataclass(frozen=True)
+class Free:
+    """Which parameters move."""
+
+    W: bool = True
+    a: bool = False
+    b: bool = False
+    c: bool = False
+
+    @classmethod
+    def of(cls, names: str) -> Free:
+        """`Free.of("Wb")`."""
+        if not names or set(names) - set("Wabc"):
+            raise ArgumentError(f"free must name parameters among 'W', 'a', 'b', 'c', not {names!r}.")
+        return cls(*(name in names for name in "Wabc"))
+
+    def inputs(self, d: int) -> int:
+        """Columns of x̃ that carry parameters."""
+        return d * self.W + self.b
+
+    def size(self, d: int, k: int) -> int:
+        """Parameters of one network (before any gauge is fixed)."""
+        return self.inputs(d) * k + k * self.a + self.c
+
+    def pack(self, students: Students) -> Array:
+        """θ (S, p): (W, b) with the input as the slower index, then a, then c."""
+        xp = array_namespace(students.W)
+        d, S, k = students.shape
+        parts = []
+        if self.W:
+            parts.append(xp.reshape(xp.permute_dims(students.W, (1, 0, 2)), (S, d * k)))
+        if self.b:
+            parts.append(students.b)
+        if self.a:
+            parts.append(students.a)
+        if self.c:
+            parts.append(students.c[:, None])
+        return xp.concat(parts, axis=1)
+
+    def unpack(self, theta: Array, students: Students) -> Students:
+        """The students with their free parameters taken from θ (S, p)."""
+        xp = array_namespace(theta)
+        d, _, k = students.shape
+        S, at, changes = theta.shape[0], 0, {}
+        if self.W:
+            changes["W"] = xp.permute_dims(xp.reshape(theta[:, : d * k], (S, d, k)), (1, 0, 2))
+            at += d * k
+        if self.b:
+            changes["b"] = theta[:, at : at + k]
+            at += k
+        if self.a:
+            changes["a"] = theta[:, at : at + k]
+            at += k
+        if self.c:
+            changes["c"] = theta[:, at]
+        return replace(students, **changes)
+
+
+@dataclass(frozen=True, eq=False)
+class NormalEquations:
+    """½ E r² (S,), Jᵀr (S, p) and JᵀJ (S, p, p) in the free parameters."""
+
+    students: Students
+    free: Free
+
+    @property
+    def floats_per_row(self) -> int:
+        d, S, k = self.students.shape
+        q = self.free.inputs(d)
+        return q * (q + 1) // 2 + S * k * (k + 1) // 2 + S * k * (6 + k * self.free.a)
+
+    def __call__(self, block: Block) -> Sums:
+        xp, free = array_namespace(block.X), self.free
+        students = self.students.like(block.X)
+        d, S, k = students.shape
+        m = block.X.shape[0]
+        z = students.preactivations(block.X)
+        values = students.activation(z)
+        D = students.a * students.activation.derivative(z)
+        r = students.residuals(values, block.y)
+        w = xp.ones_like(block.y) if block.w is None else block.w
+        wr = w[:, None] * r
+        gradients, grams = [], {}
+        if q := free.inputs(d):
+            Xt = _inputs(block.X, free)
+            wD = w[:, None, None] * D
+            beside = [wr[:, :, None] * D, *([wD] if free.c else [])]
+            beside = [xp.reshape(v, (m, S, k)) for v in beside]
+            if free.a:
+                beside.append(xp.reshape(wD[:, :, :, None] * values[:, :, None, :], (m, S, k * k)))
+            widths = [v.shape[2] for v in beside]
+            product = matmul_transposed(Xt, xp.reshape(xp.concat(beside, axis=2), (m, S * sum(widths))))
+            product = xp.permute_dims(xp.reshape(product, (q, S, sum(widths))), (1, 0, 2))
+            gradients.append(xp.reshape(product[:, :, :k], (S, q * k)))
+            grams["vv"] = _pair_gram(Xt, wD, D)
+            if free.c:
+                grams["vc"] = xp.reshape(product[:, :, k : 2 * k], (S, q * k, 1))
+            if free.a:
+                grams["va"] = xp.reshape(product[:, :, -k * k :], (S, q * k, k))
+        if free.a:
+            wv = w[:, None, None] * values
+            gradients.append(xp.sum(wr[:, :, None] * values, axis=0))
+            grams["aa"] = xp.sum(wv[:, :, :, None] * values[:, :, None, :], axis=0)
+            grams["ac"] = xp.sum(wv, axis=0)[:, :, None]
+        if free.c:
+            gradients.append(xp.sum(wr, axis=0)[:, None])
+            grams["cc"] = xp.broadcast_to(xp.sum(w), (S, 1, 1))
+        return 0.5 * xp.sum(wr * r, axis=0), xp.concat(gradients, axis=1), _assemble(grams, xp)
+
+
+@dataclass(frozen=True, eq=False)
+class NormalProduct:
+    """JᵀJ applied to directions U (S, p), without JᵀJ: O(n d S k)."""
+
+    students: Students
+    free: Free
+    U: Array
+
+    @property
+    def floats_per_row(self) -> int:
+        _, S, k = self.students.shape
+        return 8 * S * k
+
+    def __call__(self, block: Block) -> Sums:
+        xp, free = array_namespace(block.X), self.free
+        students = self.students.like(block.X)
+        d, S, k = students.shape
+        m, q = block.X.shape[0], free.inputs(d)
+        U = as_like(self.U, block.X)
+        z = students.preactivations(block.X)
+        values = students.activation(z)
+        D = students.a * students.activation.derivative(z)
+        w = xp.ones_like(block.y) if block.w is None else block.w
+        tangent = xp.zeros((m, S), dtype=block.X.dtype, device=block.X.device)
+        if q:
+            Xt = _inputs(block.X, free)
+            directions = xp.reshape(xp.permute_dims(xp.reshape(U[:, : q * k], (S, q, k)), (1, 0, 2)), (q, S * k))
+            tangent = tangent + xp.sum(D * xp.reshape(xp.matmul(Xt, directions), (m, S, k)), axis=2)
+        if free.a:
+            tangent = tangent + xp.sum(values * U[:, q * k : q * k + k], axis=2)
+        if free.c:
+            tangent = tangent + U[:, -1]
+        wt = w[:, None] * tangent
+        parts = []
+        if q:
+            product = matmul_transposed(Xt, xp.reshape(wt[:, :, None] * D, (m, S * k)))
+            parts.append(xp.reshape(xp.permute_dims(xp.reshape(product, (q, S, k)), (1, 0, 2)), (S, q * k)))
+        if free.a:
+            parts.append(xp.sum(wt[:, :, None] * values, axis=0))
+        if free.c:
+            parts.append(xp.sum(wt, axis=0)[:, None])
+        return (xp.concat(parts, axis=1),)
+
+
+@dataclass(frozen=True, eq=False)
+class OutputEquations:
+    """Normal equations of the output layer alone: features φ(zᵢ), and 1 when c is free; Gram (S, q, q) and target (S, q)."""
+
+    students: Students
+    offset: bool
+
+    @property
+    def floats_per_row(self) -> int:
+        _, S, k = self.students.shape
+        return 4 * S * (k + 1)
+
+    def __call__(self, block: Block) -> Sums:
+        xp = array_namespace(block.X)
+        students = self.students.like(block.X)
+        F = students.activation(students.preactivations(block.X))
+        if self.offset:
+            F = xp.concat([F, xp.ones((*F.shape[:2], 1), dtype=F.dtype, device=F.device)], axis=2)
+        F = xp.permute_dims(F, (1, 0, 2))  # (S, m, q)
+        w = xp.ones_like(block.y) if block.w is None else block.w
+        y = block.y[:, None] - (0.0 if self.offset else 1.0) * students.c
+        weighted = F * w[:, None]
+        return (
+            xp.matmul(xp.matrix_transpose(F), weighted),
+            xp.sum(weighted * xp.permute_dims(y + 0.0 * block.y[:, None], (1, 0))[:, :, None], axis=1),
+        )
+
+
+def _inputs(X: Array, free: Free) -> Array:
+    """x̃: the inputs, and a one where the bias is free."""
+    xp = array_namespace(X)
+    one = xp.ones((X.shape[0], 1), dtype=X.dtype, device=X.device)
+    parts = [*([X] if free.W else []), *([one] if free.b else [])]
+    return parts[0] if len(parts) == 1 else xp.concat(parts, axis=1)
+
+
+def _pair_gram(Xt: Array, wD: Array, D: Array) -> Array:
+    """E w DᵢDⱼ x̃_p x̃_q as (S, qk, qk): one product of pairs, spread to its four symmetric places."""
+    xp = array_namespace(Xt)
+    (m, q), (_, S, k) = Xt.shape, D.shape
+    row, column, places = _pairs(q, xp, Xt)
+    unit, partner, unit_places = _pairs(k, xp, Xt)
+    X_pairs = xp.take(Xt, row, axis=1) * xp.take(Xt, column, axis=1)
+    D_pairs = xp.take(wD, unit, axis=2) * xp.take(D, partner, axis=2)
+    product = matmul_transposed(X_pairs, xp.reshape(D_pairs, (m, S * D_pairs.shape[2])))
+    product = xp.reshape(product, (X_pairs.shape[1], S, D_pairs.shape[2]))
+    spread = xp.take(xp.take(product, unit_places, axis=2), places, axis=0)
+    spread = xp.permute_dims(xp.reshape(spread, (q, q, S, k, k)), (2, 0, 3, 1, 4))
+    return xp.reshape(spread, (S, q * k, q * k))
+
+
+def _pairs(q: int, xp: Array, like: Array) -> tuple[Array, Array, Array]:
+    """Indices (i ≤ j) of the pairs, and for every (i, j) the place of its pair."""
+    i, j = np.triu_indices(q)
+    places = np.zeros((q, q), dtype=np.int64)
+    places[i, j] = places[j, i] = np.arange(len(i))
+    row, column, flat = (xp.asarray(v, device=like.device) for v in (i, j, places.reshape(-1)))
+    return row, column, flat
+
+
+def _assemble(grams: dict[str, Array], xp: Array) -> Array:
+    """The symmetric matrix from its blocks, in the order v, a, c."""
+    names = [name for name in "vac" if name + name in grams]
+    rows = []
+    for left in names:
+        blocks = [
+            grams[left + right] if left + right in grams else xp.matrix_transpose(grams[right + left]) for right in names
+        ]
+        rows.append(xp.concat(blocks, axis=2))
+    return xp.concat(rows, axis=1)

@@ -1,0 +1,137 @@
+"""Values and derivatives: namespaces, dtypes, kinks, tails."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from weightlift import activations
+from weightlift.namespaces import to_numpy
+
+ACTIVATIONS = [
+    activations.relu,
+    activations.leaky_relu(0.2),
+    activations.squared_relu,
+    activations.absolute,
+    activations.linear,
+    activations.quadratic,
+    activations.polynomial([0.5, -1.0, 0.0, 2.0]),
+    activations.sigmoid,
+    activations.tanh,
+    activations.erf,
+    activations.softplus,
+    activations.scaled("tanh", 2.5),
+    activations.scaled(activations.leaky_relu(0.3), 0.7),
+]
+
+
+def names(activation):
+    return activation.name
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS, ids=names)
+def test_namespaces_agree_and_keep_the_dtype(activation, as_xp, rng):
+    z = np.concatenate([3.0 * rng.normal(size=40), [0.0]])
+    for function in (activation.value, activation.derivative, activation.second_derivative, activation):
+        expected = function(z)
+        for dtype, tolerance in (("float64", 1e-14), ("float32", 2e-5)):
+            found = function(as_xp(z, dtype))
+            assert dtype in str(found.dtype)
+            error = np.abs(to_numpy(found) - expected)
+            assert np.all(error <= tolerance * (1.0 + np.abs(expected) + z**2))
+        assert function(z.reshape(1, 41)).shape == (1, 41)
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS, ids=names)
+def test_derivatives_are_the_slopes(activation, rng):
+    """Central differences err by h²|φ‴|/6 + eps|φ|/h: below 1e-8 (1 + |z|³) for h = 6e-6 and every |φ‴| ≤ 40."""
+    z = 2.0 * rng.normal(size=200)
+    z = z[np.abs(z) > 1e-4]
+    h = 6e-6
+    for function, slope in (
+        (activation.value, activation.derivative),
+        (activation.derivative, activation.second_derivative),
+    ):
+        difference = (function(z + h) - function(z - h)) / (2 * h)
+        assert np.all(np.abs(difference - slope(z)) <= 1e-8 * (1.0 + np.abs(z) ** 3))
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS, ids=names)
+def test_left_derivatives_and_jumps(activation):
+    assert len(activation.kinks) == len(activation.jumps)
+    h = 1e-9
+    for kink, jump in zip(activation.kinks, activation.jumps, strict=True):
+        left, at, right = activation.derivative(np.array([kink - h, kink, kink + h]))
+        assert abs(at - left) < 1e-8
+        assert abs(right - left - jump) < 1e-8
+    if not activation.kinks:
+        low, at, high = activation.derivative(np.array([-h, 0.0, h]))
+        assert abs(high - at) < 1e-8
+        assert abs(at - low) < 1e-8
+
+
+def test_kink_conventions():
+    zero = np.zeros(1)
+    assert activations.relu.derivative(zero) == 0.0
+    assert activations.leaky_relu(0.2).derivative(zero) == 0.2
+    assert activations.absolute.derivative(zero) == -1.0
+    assert activations.relu.jumps == (1.0,)
+    assert activations.absolute.jumps == (2.0,)
+    assert activations.leaky_relu(0.2).jumps == (0.8,)
+    assert activations.squared_relu.kinks == (0.0,)
+    assert activations.squared_relu.jumps == (0.0,)
+
+
+@pytest.mark.parametrize("name", ["sigmoid", "tanh", "softplus", "erf", "relu", "absolute"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_nothing_overflows(name, dtype, as_xp):
+    activation = activations.get(name)
+    z = as_xp([-1e4, -700.0, -90.0, 0.0, 90.0, 700.0, 1e4], dtype)
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
+        for function in (activation.value, activation.derivative, activation.second_derivative):
+            assert np.all(np.isfinite(to_numpy(function(z))))
+
+
+def test_tails_keep_relative_accuracy():
+    """1/(1+e⁻ᶻ) = eᶻ(1 − eᶻ + …), tanh′ = 4e^{−2z}(1 − 2e^{−2z} + …): the next term is below 1e-15 at |z| = 40."""
+    z = np.array([40.0, 100.0, 300.0])
+    assert np.allclose(activations.sigmoid(-z), np.exp(-z), rtol=1e-14, atol=0)
+    assert np.allclose(activations.sigmoid.derivative(z), np.exp(-z), rtol=1e-14, atol=0)
+    assert np.allclose(activations.tanh.derivative(-z), 4 * np.exp(-2 * z), rtol=1e-14, atol=0)
+    assert np.allclose(activations.tanh.second_derivative(z), -8 * np.exp(-2 * z), rtol=1e-14, atol=0)
+    assert np.allclose(activations.softplus(-z), np.exp(-z), rtol=1e-14, atol=0)
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS, ids=names)
+def test_declared_symmetries_hold(activation, rng):
+    z = 3.0 * rng.normal(size=100)
+    sign, polynomial = activation.reflection
+    shift = np.polynomial.polynomial.polyval(z, polynomial or (0.0,))
+    size = 1.0 + np.abs(activation(z)) + np.abs(shift)
+    assert np.all(np.abs(activation(-z) - sign * activation(z) - shift) <= 1e-14 * size)
+    if activation.degree is not None:
+        t = rng.uniform(0.1, 5.0, size=100)
+        assert np.allclose(activation(t * z), t**activation.degree * activation(z), rtol=1e-13, atol=0)
+
+
+def test_symmetries_of_the_catalogue():
+    parity = {name: activations.get(name).parity for name in ("absolute", "quadratic", "linear", "tanh", "erf")}
+    assert parity == {"absolute": "even", "quadratic": "even", "linear": "odd", "tanh": "odd", "erf": "odd"}
+    assert activations.sigmoid.reflection == (-1, (1.0,))
+    assert activations.softplus.reflection == (1, (0.0, -1.0))
+    assert activations.relu.reflection == (1, (0.0, -1.0))
+    assert activations.squared_relu.reflection == (-1, (0.0, 0.0, 1.0))
+    assert activations.sigmoid.parity is None
+    assert activations.relu.parity is None
+    degrees = {name: activations.get(name).degree for name in ("relu", "squared_relu", "absolute", "quadratic", "tanh")}
+    assert degrees == {"relu": 1, "squared_relu": 2, "absolute": 1, "quadratic": 2, "tanh": None}
+    assert activations.polynomial([0, 0, 0, 2]).degree == 3
+    assert activations.polynomial([0, 0, 0, 2]).parity == "odd"
+    assert activations.polynomial([1, 1]).degree is None
+
+
+def test_python_numbers_and_lists():
+    assert activations.relu(2) == 2.0
+    assert activations.tanh(-0.5) == np.tanh(-0.5)
+    assert activations.erf(0.5) == pytest.approx(0.5204998778130465, rel=1e-15)
+    assert np.array_equal(activations.quadratic([1, 2, 3]), [1.0, 4.0, 9.0])

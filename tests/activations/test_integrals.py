@@ -1,0 +1,403 @@
+"""Gaussian integrals: closed forms, Stein's formula and quadrature against each other and against 30 digits.
+
+Where a coefficient m_k changes sign with the offset b no relative accuracy can hold: since ∂m_k/∂b = m_{k+1}/σ, rounding
+b and σz alone changes it by eps (|b|/σ + 1) |m_{k+1}|. Tolerances are 1e-12 |m_k| plus 8 times that.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+
+import numpy as np
+import pytest
+
+from weightlift import activations
+from weightlift.activations.quadrature import Quadrature
+from weightlift.errors import ArgumentError, NotFiniteError
+
+EPS = np.finfo(float).eps
+POLYNOMIAL = activations.polynomial([0.5, -1.0, 0.25, 2.0])
+KINKED = [activations.relu, activations.leaky_relu(0.2), activations.squared_relu, activations.absolute]
+SMOOTH = [activations.sigmoid, activations.tanh, activations.erf, activations.softplus]
+ENTIRE = [activations.linear, activations.quadratic, POLYNOMIAL]
+SCALED = [activations.scaled("tanh", 2.5), activations.scaled("squared_relu", 1.5)]
+ALL = [*KINKED, *SMOOTH, *ENTIRE, *SCALED]
+
+
+def names(activation):
+    return activation.name
+
+
+def pairs(rng, count):
+    """Scales 0.1 … 10, log-uniform; offsets −3 … 3."""
+    return 10.0 ** rng.uniform(-1, 1, size=count), rng.uniform(-3, 3, size=count)
+
+
+def tolerance(values, scale, offset, relative=1e-12):
+    """For the orders 0 … K from values of the orders 0 … K+1."""
+    return relative * np.abs(values[:-1]) + 8 * EPS * (1 + np.abs(offset) / scale) * np.abs(values[1:])
+
+
+# ---------------------------------------------------------------------------------------- against 30 digits
+
+
+def exact_functions(mp):
+    def piecewise(left, right):
+        return lambda u: mp.polyval(right[::-1], u) if u > 0 else mp.polyval(left[::-1], u)
+
+    leak = mp.mpf(0.2)
+    return {
+        "relu": piecewise([0, 0], [0, 1]),
+        "leaky_relu": piecewise([0, leak], [0, 1]),
+        "squared_relu": piecewise([0, 0, 0], [0, 0, 1]),
+        "absolute": abs,
+        "linear": lambda u: u,
+        "quadratic": lambda u: u * u,
+        "polynomial": piecewise([0.5, -1, 0.25, 2], [0.5, -1, 0.25, 2]),
+        "sigmoid": lambda u: 1 / (1 + mp.exp(-u)),
+        "tanh": mp.tanh,
+        "erf": mp.erf,
+        "softplus": lambda u: mp.log1p(mp.exp(u)),
+        "tanh(2.5x)": lambda u: mp.tanh(mp.mpf(2.5) * u),
+        "squared_relu(1.5x)": piecewise([0, 0, 0], [0, 0, mp.mpf(2.25)]),
+    }
+
+
+def exact_nodes(mp, activation, scale, offset):
+    """Nodes and weights for N(0, 1): panels split at the kink, else equispaced (error e^{−2π·distance of the poles/step})."""
+    scale, offset = mp.mpf(scale), mp.mpf(offset)
+    if activation.kinks:
+        from mpmath.calculus.quadrature import GaussLegendre
+
+        legendre = GaussLegendre(mp).calc_nodes(4, mp.prec)  # 24 nodes: exact to degree 47
+        kink = min(max(-offset / scale, mp.mpf(-16)), mp.mpf(16))
+        edges = sorted([mp.mpf(i) for i in range(-16, 17, 2)] + [kink])
+        rule = [((a + b) / 2 + (b - a) / 2 * x, (b - a) / 2 * w) for a, b in itertools.pairwise(edges) for x, w in legendre]
+    else:
+        factor = mp.mpf(dict(activation.parameters).get("factor", 1))
+        step = min(mp.mpf(1) / 8, mp.mpf("0.15") / (scale * factor))
+        reach = int(14.5 / step)
+        rule = [(i * step, step) for i in range(-reach, reach + 1)]
+    return [(z, w * mp.exp(-z * z / 2) / mp.sqrt(2 * mp.pi)) for z, w in rule]
+
+
+def exact_hermites(mp, activation, max_order, scale, offset):
+    f = exact_functions(mp)[activation.name]
+    totals = [mp.mpf(0)] * (max_order + 1)
+    for z, w in exact_nodes(mp, activation, scale, offset):
+        term = w * f(mp.mpf(scale) * z + mp.mpf(offset))
+        previous, current = mp.mpf(0), mp.mpf(1)
+        for k in range(max_order + 1):
+            totals[k] += term * current
+            previous, current = current, z * current - k * previous
+    return np.array([float(total) for total in totals])
+
+
+@pytest.mark.parametrize("activation", ALL, ids=names)
+def test_hermites_to_twelve_digits(activation, rng):
+    mpmath = pytest.importorskip("mpmath")
+    scales, offsets = pairs(rng, 2)
+    with mpmath.workdps(30):
+        for scale, offset in zip(scales, offsets, strict=True):
+            expected = exact_hermites(mpmath.mp, activation, 13, scale, offset)
+            found = activation.hermites(12, scale, offset)
+            noise = 1e-25 * np.max(np.abs(expected)) if activation in ENTIRE else 0.0  # orders above the degree are 0
+            assert np.all(np.abs(found - expected[:-1]) <= tolerance(expected, scale, offset) + noise)
+
+
+@pytest.mark.parametrize(("scale", "offset"), [(0.1, -3.0), (0.1, 3.0), (0.1, 0.5), (10.0, -3.0), (0.03, 0.9)])
+@pytest.mark.parametrize("activation", [activations.relu, activations.squared_relu, activations.tanh], ids=names)
+def test_extreme_scales_to_twelve_digits(activation, scale, offset):
+    """β = ±30: ReLU's mean is 1e-200 and keeps its digits. σ = 0.03: tanh's order 12 is 1e-12 and keeps its digits."""
+    mpmath = pytest.importorskip("mpmath")
+    if abs(offset) / scale > 15 and activation.kinks:
+        pytest.importorskip("scipy")
+        beta = offset / scale
+        with mpmath.workdps(60):
+            b = mpmath.mpf(beta)
+            ramp = b * mpmath.ncdf(b) + mpmath.npdf(b)
+            square = (b * b + 1) * mpmath.ncdf(b) + b * mpmath.npdf(b)
+            expected = scale * ramp if activation is activations.relu else scale**2 * square
+        assert abs(activation.hermite(0, scale, offset) / float(expected) - 1) < 1e-12
+        return
+    with mpmath.workdps(30):
+        expected = exact_hermites(mpmath.mp, activation, 13, scale, offset)
+    found = activation.hermites(12, scale, offset)
+    assert np.all(np.abs(found - expected[:-1]) <= tolerance(expected, scale, offset))
+
+
+@pytest.mark.parametrize("activation", [activations.tanh, activations.sigmoid, activations.softplus], ids=names)
+@pytest.mark.parametrize("scale", [0.2, 1.0, 12.0])
+def test_derivative_integrals_to_twelve_digits(activation, scale):
+    """α_q, β_q and ρ of Property 3.2, by their definitions."""
+    mpmath = pytest.importorskip("mpmath")
+    with mpmath.workdps(30):
+        mp = mpmath.mp
+        slope = {
+            "tanh": lambda u: mp.sech(u) ** 2,
+            "sigmoid": lambda u: mp.sech(u / 2) ** 2 / 4,
+            "softplus": lambda u: 1 / (1 + mp.exp(-u)),
+        }[activation.name]
+        sums = np.array([mp.mpf(0)] * 8)
+        for z, w in exact_nodes(mp, activation, scale, 0.0):
+            d = slope(mp.mpf(scale) * z)
+            sums += w * np.array([d, d * z, d * z**2, d * z**3, d * d, d * d * z, d * d * z**2, d * d * z**3])
+        a, b = sums[:4], sums[4:]
+        rho = min(b[0] - a[0] ** 2 - a[1] ** 2, b[2] - a[1] ** 2 - a[2] ** 2, a[0] * a[2] - a[1] ** 2)
+        for q in range(4):
+            assert abs(activation.alpha(q, scale) - float(a[q])) <= 1e-12 * max(abs(float(a[q])), 1e-3)
+            assert abs(activation.beta(q, scale) - float(b[q])) <= 1e-12 * max(abs(float(b[q])), 1e-3)
+        assert abs(activation.rho(scale) / float(rho) - 1) <= 1e-12
+
+
+# ---------------------------------------------------------------------------------------- two routes of our own
+
+
+@pytest.mark.parametrize("activation", ALL, ids=names)
+def test_closed_forms_against_quadrature(activation, rng):
+    """Quadrature keeps 1e-13 of E|φ|, and of σ E|φ′ h_{k−1}|/√k ≤ σ (E φ′²)^½ for k ≥ 1; it stops at |z| = 15."""
+    scale, offset = pairs(rng, 16)
+    rule = Quadrature(activation.value, activation.derivative, activation.kinks)
+    found, expected = activation.hermite_normalized(12, scale, offset), rule.hermites(12, scale, offset)
+    square = Quadrature(lambda u: activation(u) ** 2, activation.derivative, activation.kinks)
+    slope = Quadrature(lambda u: activation.derivative(u) ** 2, activation.derivative, activation.kinks)
+    size = np.concatenate([square.hermites(0, scale, offset), scale**2 * slope.hermites(0, scale, offset)])
+    bound = np.sqrt(size)[np.minimum(np.arange(13), 1)]
+    assert np.all(np.abs(found - expected) <= 1e-12 * bound + 1e-40)
+    for q in range(4):
+        alpha, beta = activation.alpha(q, scale), activation.beta(q, scale)
+        size = rule.derivative_moment(2, 2 * (q // 2), scale) + 1e-3  # even powers: no cancellation
+        assert np.all(np.abs(alpha - rule.derivative_moment(1, q, scale)) <= 1e-12 * np.sqrt(size))
+        assert np.all(np.abs(beta - rule.derivative_moment(2, q, scale)) <= 1e-12 * size)
+
+
+@pytest.mark.parametrize("activation", ALL, ids=names)
+def test_derivatives_in_offset_and_scale(activation, rng):
+    """∂m_k/∂b = m_{k+1}/σ and σ ∂m_k/∂σ = m_{k+2} + k m_k; in logarithmic steps of 1e-3, to O(h⁴) by extrapolation."""
+    scale, offset = rng.uniform(0.5, 3.0, size=20), rng.uniform(-2.0, 2.0, size=20)
+    m = activation.hermites(10, scale, offset)
+    k = np.arange(9)[:, None]
+
+    def slope(f):
+        h = 1e-3
+        return (8 * (f(h) - f(-h)) - (f(2 * h) - f(-2 * h))) / (12 * h)
+
+    size = np.max(np.abs(m), axis=0)
+    in_offset = slope(lambda h: activation.hermites(8, scale, offset + h * scale))
+    assert np.all(np.abs(in_offset - m[1:10]) <= 1e-8 * size)
+    in_scale = slope(lambda h: activation.hermites(8, scale * math.exp(h), offset))
+    assert np.all(np.abs(in_scale - m[2:11] - k * m[:9]) <= 1e-8 * size)
+
+
+def test_parseval(rng):
+    """Σ_k (E φ h_k)² = E φ², and E φ² is known: tanh² = 1 − tanh′, s² = s − s′, |u|² = u², relu² = squared_relu."""
+    scale, offset = rng.uniform(0.2, 1.0, size=10), rng.uniform(-2, 2, size=10)
+    tanh = activations.tanh.hermite_normalized(200, scale / 2, offset)
+    assert np.allclose(np.sum(tanh**2, axis=0), 1 - tanh[1] / (scale / 2), rtol=1e-13)
+    sigmoid = activations.sigmoid.hermite_normalized(200, scale, offset)
+    assert np.allclose(np.sum(sigmoid**2, axis=0), sigmoid[0] - sigmoid[1] / scale, rtol=1e-13)
+    erf = activations.erf.hermite_normalized(200, scale, 0.0)  # E erf(σz)² = (2/π) arcsin(2σ²/(1+2σ²))
+    assert np.allclose(np.sum(erf**2, axis=0), 2 / np.pi * np.arcsin(2 * scale**2 / (1 + 2 * scale**2)), rtol=1e-13)
+    absolute = activations.absolute.hermite_normalized(2000, scale, offset)  # tail Σ_{k>K} k^{−5/2} ≈ K^{−3/2}
+    assert np.allclose(np.sum(absolute**2, axis=0), scale**2 + offset**2, rtol=3e-5)
+    relu = activations.relu.hermite_normalized(2000, scale, offset)
+    assert np.allclose(np.sum(relu**2, axis=0), activations.squared_relu.hermite(0, scale, offset), rtol=1e-3)
+
+
+# ---------------------------------------------------------------------------------------- known values
+
+
+@pytest.mark.parametrize("scale", [0.3, 1.0, 4.0])
+def test_table_of_moments(scale):
+    """[zhong2017, Def. 5.1] in closed form, with c = 1/√(2π) and r = √(2/π)."""
+    c, r, s = 1 / math.sqrt(2 * math.pi), math.sqrt(2 / math.pi), scale
+    leak = 0.2
+    t = 1 + 2 * s**2
+    g = 2 / math.sqrt(math.pi)
+    table = {
+        activations.relu: [c * s, s / 2, c * s, 0, -c * s],
+        activations.leaky_relu(leak): [
+            (1 - leak) * c * s,
+            (1 + leak) * s / 2,
+            (1 - leak) * c * s,
+            0,
+            -(1 - leak) * c * s,
+        ],
+        activations.squared_relu: [s**2 / 2, r * s**2, s**2, r * s**2, 0],
+        activations.absolute: [2 * c * s, 0, 2 * c * s, 0, -2 * c * s],
+        activations.polynomial([0, 0, 0, 1]): [0, 3 * s**3, 0, 6 * s**3, 0],
+        activations.erf: [0, g * s * t**-0.5, 0, -2 * g * s**3 * t**-1.5, 0],
+        activations.linear: [0, s, 0, 0, 0],
+        activations.quadratic: [s**2, 0, 2 * s**2, 0, 0],
+    }
+    for activation, m in table.items():
+        assert np.allclose([activation.m(j, s) for j in range(5)], m, rtol=1e-14, atol=0)
+        gamma = [m[0], m[1], m[2] + m[0], m[3] + 3 * m[1], m[4] + 6 * m[2] + 3 * m[0]]
+        assert np.allclose([activation.gamma(j, s) for j in range(5)], gamma, rtol=1e-14, atol=0)
+
+
+@pytest.mark.parametrize("activation", ALL, ids=names)
+def test_vanishing_moments_are_exact_zeros(activation):
+    """At b = 0 the reflection φ(−z) = s φ(z) + p(z) fixes every second order; its zeros are zeros, not 1e-17."""
+    m = activation.hermites(9, np.array([0.2, 1.0, 7.0]))
+    if activation.parity == "odd":
+        assert np.all(m[0::2] == 0)
+    if activation.parity == "even":
+        assert np.all(m[1::2] == 0)
+    if activation.name in ("relu", "leaky_relu", "softplus"):
+        assert np.all(m[3::2] == 0)
+    if activation.name == "sigmoid":
+        assert np.all(m[0] == 0.5)
+        assert np.all(m[2::2] == 0)
+    assert not np.any(np.signbit(m) & (m == 0))
+    scale = np.array([0.2, 1.0, 7.0])
+    if activation.parity == "odd" or activation.name == "sigmoid":  # φ′ is even
+        assert np.all(activation.alpha(1, scale) == 0)
+        assert np.all(activation.beta(3, scale) == 0)
+    if activation.parity == "even":
+        assert np.all(activation.alpha(2, scale) == 0)
+        assert np.all(activation.beta(1, scale) == 0)
+    if activation.name in ("relu", "softplus"):
+        assert np.all(activation.alpha(0, scale) == 0.5)
+
+
+def test_gamma_by_its_definition(rng):
+    """γ_j(σ) = E φ(σz) zʲ; E z₊^{j+1} for ReLU, high j included."""
+    scale = rng.uniform(0.1, 5.0, size=5)
+    for j in range(13):
+        half_moment = 2 ** ((j - 1) / 2) * math.gamma(j / 2 + 1) / math.sqrt(math.pi)
+        assert np.allclose(activations.relu.gamma(j, scale), scale * half_moment, rtol=1e-12, atol=0)
+    rule = Quadrature(activations.tanh.value, activations.tanh.derivative, ())
+    for j in (1, 3, 5, 7):
+        odd = Quadrature(lambda u, j=j: np.tanh(scale[0] * u) * u**j, rule.derivative, ())
+        expected = odd.hermites(0, np.ones(1), np.zeros(1))[0, 0]
+        assert activations.tanh.gamma(j, scale[0]) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("scale", [0.01, 0.5, 1.0, 6.0])
+def test_table_of_rho(scale):
+    """[zhong2017, Property 3.2] in closed form; negative for the square, zero for the line: both fail the property."""
+    s, leak = scale, 0.2
+    relu = 0.25 - 1 / (2 * math.pi)
+    assert activations.relu.rho(s) == pytest.approx(relu, rel=1e-12)
+    assert activations.leaky_relu(leak).rho(s) == pytest.approx((1 - leak) ** 2 * relu, rel=1e-12)
+    assert activations.squared_relu.rho(s) == pytest.approx((4 / math.pi - 1) * s**2, rel=1e-12)
+    assert activations.linear.rho(s) == 0.0
+    assert activations.quadratic.rho(s) == pytest.approx(-4 * s**2, rel=1e-14)
+    assert activations.absolute.rho(s) == pytest.approx(-2 / math.pi, rel=1e-14)  # α = (0, √(2/π), 0)
+    mpmath = pytest.importorskip("mpmath")
+    with mpmath.workdps(30):
+        x = mpmath.mpf(s) ** 2
+        terms = [(1 + 4 * x) ** -0.5 - 1 / (1 + 2 * x), (1 + 4 * x) ** -1.5 - (1 + 2 * x) ** -3, (1 + 2 * x) ** -2]
+        erf = float(4 / mpmath.pi * min(terms))
+    assert activations.erf.rho(s) == pytest.approx(erf, rel=1e-12)
+
+
+def test_published_values():
+    assert activations.tanh.rho() == pytest.approx(0.0492, abs=5e-5)
+    assert activations.sigmoid.rho() == pytest.approx(0.00214, abs=5e-6)
+
+
+def test_sigmoid_is_half_a_tanh(rng):
+    scale, offset = pairs(rng, 20)
+    sigmoid = activations.sigmoid.hermite_normalized(20, scale, offset)
+    tanh = activations.tanh.hermite_normalized(20, scale / 2, offset / 2) / 2
+    tanh[0] += 0.5
+    assert np.allclose(sigmoid, tanh, rtol=1e-13, atol=1e-16)
+
+
+def test_ratio_of_moments_decreases_to_minus_one():
+    """m₃/m₁ falls strictly from 0 to −1: what makes scales of tanh, sigmoid and erf identifiable from two moments."""
+    scale = 10.0 ** np.linspace(-6, 6, 200)
+    for name in ("tanh", "sigmoid", "erf"):
+        activation = activations.get(name)
+        ratio = activation.m(3, scale) / activation.m(1, scale)
+        assert np.all(np.diff(ratio[scale < 1e3]) < 0)
+        assert -1e-11 < ratio[0] < 0
+        assert abs(ratio[-1] + 1) < 1e-11
+
+
+# ---------------------------------------------------------------------------------------- limits and shapes
+
+
+@pytest.mark.parametrize("activation", ALL, ids=names)
+def test_scale_zero(activation):
+    m = activation.hermites(3, 0.0, np.array([-1.5, 0.0, 0.7]))
+    assert np.array_equal(m[0], activation(np.array([-1.5, 0.0, 0.7])))
+    assert np.all(m[1:] == 0)
+    slope = activation.derivative(np.zeros(1))[0]
+    assert activation.alpha(2, 0.0) == slope
+    assert activation.beta(0, 0.0) == slope**2
+    assert activation.alpha(1, 0.0) == 0.0
+
+
+@pytest.mark.parametrize("activation", ALL, ids=names)
+def test_tiny_and_huge_scales(activation):
+    """m_k → σᵏ φ⁽ᵏ⁾(b) as σ → 0 (away from the kink); nothing overflows for σ, b up to 1e60."""
+    b = 0.7
+    m = activation.hermites(2, 1e-7, b)
+    expected = [activation(b), 1e-7 * activation.derivative(np.array([b]))[0]]
+    assert np.allclose(m[:2], expected, rtol=1e-12)
+    second = activation.second_derivative(np.array([b]))[0]
+    assert m[2] == pytest.approx(1e-14 * second, rel=1e-9, abs=1e-300)
+    assert np.all(np.isfinite(activation.hermites(6, [1e60, 1e-60, 1e-300], [[0.3], [-1e60], [1e-60]])))
+
+
+def test_steep_tanh_is_a_sign(rng):
+    """E sign(z + β) h_k = 2 (−1)^{k−1} h_{k−1}(β) pdf(β)/√k = 2 × order k+1 of ReLU × √(k+1); the width 1/σ costs O(1/σ²)."""
+    beta = rng.uniform(-2, 2, size=5)
+    sigma = 1e7
+    tanh = activations.tanh.hermites(8, sigma, sigma * beta)
+    sign = 2 * activations.relu.hermites(9, 1.0, beta)[1:]
+    sign[0] -= 1
+    assert np.allclose(tanh, sign, rtol=0, atol=1e-11)
+
+
+def test_shapes(rng):
+    scale, offset = rng.uniform(0.5, 2.0, size=(4, 1)), rng.normal(size=3)
+    tanh = activations.tanh
+    assert tanh.hermites(5, scale, offset).shape == (6, 4, 3)
+    assert tanh.hermite(5, scale, offset).shape == (4, 3)
+    assert tanh.hermite(5, 1.0).shape == ()
+    assert tanh.hermites(2, np.ones((0, 2))).shape == (3, 0, 2)
+    assert tanh.rho(scale).shape == tanh.alpha(1, scale).shape == tanh.beta(1, scale).shape == (4, 1)
+    assert tanh.hermite(3, scale, offset)[2, 1] == pytest.approx(float(tanh.hermite(3, scale[2, 0], offset[1])), rel=1e-15)
+    assert np.array_equal(tanh.hermites(3, scale, offset)[3], tanh.hermite(3, scale, offset))
+
+
+def test_high_orders_do_not_overflow():
+    normalized = activations.relu.hermite_normalized(400, 1.3, [0.4, 25.0])
+    assert np.all(np.isfinite(normalized))
+    m = activations.relu.hermites(200, 1.3, 0.4)
+    assert np.all(np.isfinite(m))
+    root = math.isqrt(math.factorial(200))
+    assert m[200] == pytest.approx(float(normalized[200, 0]) * root, rel=1e-14)
+    with pytest.raises(ArgumentError, match="hermite_normalized"):
+        activations.relu.hermite(400)
+
+
+def test_a_thousand_pairs_in_one_sweep(rng):
+    """Vectorised: a loop over the pairs would take minutes."""
+    scale, offset = pairs(rng, 1000)
+    start = time.perf_counter()
+    assert activations.tanh.hermites(12, scale, offset).shape == (13, 1000)
+    assert time.perf_counter() - start < 20.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "word"),
+    [
+        ((-1,), ArgumentError, "order"),
+        ((1.5,), ArgumentError, "order"),
+        ((2, -1.0), ArgumentError, "scale"),
+        ((2, np.nan), NotFiniteError, "scale"),
+        ((2, 1.0, np.inf), NotFiniteError, "offset"),
+        ((2, 1.0, 1j), NotFiniteError, "offset"),
+        ((2, "wide"), ArgumentError, "scale"),
+    ],
+)
+def test_bad_arguments(arguments, error, word):
+    with pytest.raises(error, match=word):
+        activations.tanh.hermite(*arguments)

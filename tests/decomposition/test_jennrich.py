@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from weightlift.decomposition import DecompositionStatus, compose, jennrich, shared_directions
+from weightlift.decomposition.tensors import power_columns, slices
+from weightlift.errors import ArgumentError, NotFiniteError, ShapeError, SingularError
+
+
+@pytest.mark.parametrize("order", [3, 4, 5])
+@pytest.mark.parametrize("k", [1, 2, 6])
+def test_exact_tensors(plant, errors, seed, order, k):
+    c, U = plant(k, 5, seed)
+    found = jennrich(compose(c, U, order), rng=seed)
+    assert found.status is DecompositionStatus.EXACT
+    assert max(errors(found, c, U)) < 1e-10
+
+
+def test_a_pencil_is_diagonalised_by_its_dual(rng):
+    N, r = 7, 4
+    U = rng.standard_normal((N, r))
+    A, B = (U * d @ U.T for d in rng.standard_normal((2, r)))
+    pencil = shared_directions(A, B)
+    assert pencil.n_complex == 0
+    assert pencil.factors.shape == (N, r)
+    assert pencil.singular_values.shape == (N,)
+    for M in (A, B):
+        D = pencil.dual @ M @ pencil.dual.T
+        np.testing.assert_allclose(D - np.diag(np.diag(D)), 0, atol=1e-10)
+    cosines = np.abs(pencil.factors.T @ (U / np.linalg.norm(U, axis=0)))
+    np.testing.assert_allclose(cosines.max(axis=0), 1, atol=1e-12)
+
+
+def test_gap_is_the_angle_between_ratios(rng):
+    """Ratios α/β = tan θ: the gap is the least difference of θ modulo π, infinite ratios included."""
+    U = rng.standard_normal((3, 3))
+    theta = np.array([0.1, 0.4, np.pi / 2])
+    pencil = shared_directions(U * np.sin(theta) @ U.T, U * np.cos(theta) @ U.T)
+    np.testing.assert_allclose(pencil.gap, 0.3, rtol=1e-8)
+    wrapped = np.array([0.05, 1.0, np.pi - 0.1])
+    pencil = shared_directions(U * np.sin(wrapped) @ U.T, U * np.cos(wrapped) @ U.T)
+    np.testing.assert_allclose(pencil.gap, 0.15, rtol=1e-8)
+
+
+def test_more_units_than_dimensions_through_a_flattening(rng):
+    """Order 5 and 6 flattened to d² × d²: the shared directions are vec(wwᵀ), for k = 7 units in d = 4  [awasthi2021]."""
+    d, k = 4, 7
+    W = rng.standard_normal((d, k))
+    W /= np.linalg.norm(W, axis=0)
+    c = rng.choice([-1.0, 1.0], k) * rng.uniform(0.5, 2, k)
+    pairs = power_columns(W, 2)
+    A, B = (pairs * (c * (u @ W)) @ pairs.T for u in rng.standard_normal((2, d)))
+    pencil = shared_directions(A, B)
+    assert pencil.factors.shape == (d * d, k)
+    assert pencil.n_complex == 0
+    left, s, _ = np.linalg.svd(pencil.factors.T.reshape(k, d, d))
+    np.testing.assert_allclose(s[:, 1] / s[:, 0], 0, atol=1e-8)
+    np.testing.assert_allclose(np.abs(left[:, :, 0] @ W).max(axis=0), 1, atol=1e-10)
+
+
+def test_rank_floor_counts_what_stands_above_the_noise(rng):
+    U = rng.standard_normal((8, 3))
+    noise = rng.standard_normal((2, 8, 8))
+    A, B = (U * d @ U.T + 1e-5 * (E + E.T) for d, E in zip(rng.uniform(1, 2, (2, 3)), noise, strict=True))
+    assert shared_directions(A, B, floor=1e-3).factors.shape == (8, 3)
+    assert shared_directions(A, B).factors.shape == (8, 8)
+    assert shared_directions(A, B, rank=2).factors.shape == (8, 2)
+
+
+def test_complex_eigenvalues_are_counted_and_span_their_plane(rng):
+    """A rotation-like pencil has one complex pair; the dual keeps the real plane, apart from the real eigenvector."""
+    U = rng.standard_normal((3, 3))
+    A, B = np.zeros((2, 3, 3))
+    A[:2, :2], B[:2, :2] = [[1.0, 0.0], [0.0, -1.0]], [[0.0, 1.0], [1.0, 0.0]]
+    A[2, 2], B[2, 2] = 1.0, 2.0
+    pencil = shared_directions(U @ A @ U.T, U @ B @ U.T)
+    assert pencil.n_complex == 2
+    assert pencil.gap == pytest.approx(0, abs=1e-12)
+    for M in (A, B):
+        D = pencil.dual @ U @ M @ U.T @ pencil.dual.T
+        split = np.abs(D) > 1e-10 * np.abs(D).max()
+        assert sorted(split.sum(axis=1)) in ([1, 1, 1], [1, 2, 2])
+
+
+def test_noise_that_mixes_components_is_a_status(plant, symmetric_noise):
+    c, U = plant(15, 10, 0)
+    T = compose(c, U, 3)
+    found = jennrich(T + 0.3 * np.linalg.norm(T) * symmetric_noise(15, 3, 0), attempts=3)
+    assert found.status is DecompositionStatus.COMPLEX_EIGENVALUES
+    assert not found.succeeded
+    assert "method='kcl'" in found.status.value
+
+
+def test_more_attempts_find_a_wider_gap(plant):
+    c, U = plant(12, 10, 0)
+    T = compose(c, U, 3)
+
+    def widest(attempts):
+        G = np.random.default_rng(4).standard_normal((12, 2 * attempts))
+        pairs = slices(T, G).reshape(attempts, 2, 12, 12)
+        return max(shared_directions(A, B, rank=12).gap for A, B in pairs)
+
+    assert widest(8) >= widest(1) > 0
+
+
+def test_refusals():
+    A = np.diag([1.0, 2.0, 0.0])
+    with pytest.raises(ShapeError, match="square"):
+        shared_directions(np.ones((2, 3)), np.ones((2, 3)))
+    with pytest.raises(ShapeError, match="one size"):
+        shared_directions(np.eye(2), np.eye(3))
+    with pytest.raises(NotFiniteError):
+        shared_directions(A, np.full((3, 3), np.inf))
+    with pytest.raises(SingularError, match="zero"):
+        shared_directions(A, 0 * A)
+    with pytest.raises(SingularError, match="rank=3"):
+        shared_directions(A, np.diag([3.0, 1.0, 0.0]), rank=3)
+    with pytest.raises(ArgumentError, match="between 1 and N"):
+        shared_directions(A, A, rank=4)

@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from weightlift.decomposition import joint_diagonalize
+from weightlift.decomposition.joint_diagonalization import _compress, off_criterion
+from weightlift.decomposition.qrj1d import round_robin
+from weightlift.errors import ArgumentError, NotFiniteError, ShapeError, SingularError
+
+METHODS = ["ffdiag", "qrj1d"]
+
+
+def congruent(U, D):
+    """Slices U diag(D_l) Uᵀ."""
+    return np.einsum("ir,lr,jr->lij", U, D, U)
+
+
+def matched_error(B, U):
+    """Distance of B U from a scaled permutation: largest entry beside the largest of each row."""
+    A = np.abs(B @ U)
+    A /= A.max(axis=1, keepdims=True)
+    assert len(set(A.argmax(axis=1))) == len(A)
+    return np.sort(A, axis=1)[:, :-1].max(initial=0.0)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("n", "L"), [(1, 3), (2, 2), (2, 30), (3, 2), (7, 4), (12, 60)])
+def test_exact_slices_are_diagonalised(rng, method, n, L):
+    """Indefinite slices, non-orthogonal U: B U is a scaled permutation and B M Bᵀ is diagonal."""
+    U, D = rng.standard_normal((n, n)), rng.standard_normal((L, n))
+    found = joint_diagonalize(congruent(U, D), method=method)
+    assert found.converged
+    assert found.off < 1e-20
+    condition = np.linalg.cond(U)
+    assert matched_error(found.B, U) < 1e-13 * condition**2
+    np.testing.assert_allclose(found.slices, found.B @ congruent(U, D) @ found.B.T, atol=1e-12 * condition**2)
+    np.testing.assert_allclose(np.einsum("lii,lii->i", found.slices, found.slices), 1, rtol=1e-10)
+    np.testing.assert_allclose(np.linalg.norm(found.factors, axis=0), 1, rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_without_pencils_the_sweeps_alone_suffice(rng, method):
+    """From the identity, a poor start, both reach the exact solution: their steps are right, not only the start."""
+    n = 8
+    U = np.linalg.qr(rng.standard_normal((n, n)))[0] * np.linspace(1, 3, n) @ np.linalg.qr(rng.standard_normal((n, n)))[0]
+    found = joint_diagonalize(congruent(U, rng.standard_normal((20, n))), method=method, start=np.eye(n))
+    assert found.converged
+    assert found.sweeps > 3
+    assert matched_error(found.B, U) < 1e-9
+
+
+def test_ffdiag_converges_quadratically(rng):
+    """Near the solution the error is squared by a sweep, until rounding."""
+    n = 6
+    U = np.eye(n) + 0.3 * rng.standard_normal((n, n))
+    M = congruent(U, rng.standard_normal((15, n)))
+    start = np.linalg.inv(U) @ (np.eye(n) + 1e-3 * rng.standard_normal((n, n)))
+    errors = [matched_error(joint_diagonalize(M, start=start, tol=0.0, max_sweeps=s).B, U) for s in (1, 2)]
+    assert errors[0] < 1e-3
+    assert errors[1] < max(100 * errors[0] ** 2, 1e-13)
+    assert not joint_diagonalize(M, start=start, tol=0.0, max_sweeps=1).converged
+
+
+def test_the_two_methods_agree_in_noise(rng):
+    """Different steps, one criterion: with noise ε the solutions differ by O(ε²)."""
+    n, L = 6, 30
+    U, D = np.eye(n) + 0.3 * rng.standard_normal((n, n)), rng.standard_normal((L, n))
+    N = rng.standard_normal((L, n, n))
+    gaps = []
+    for noise in (1e-4, 1e-3):
+        M = congruent(U, D) + noise * (N + N.transpose(0, 2, 1))
+        first, second = (joint_diagonalize(M, method=method) for method in METHODS)
+        assert first.converged
+        assert second.converged
+        np.testing.assert_allclose(first.off, second.off, rtol=0.01)
+        gaps.append(matched_error(first.B, second.factors))
+    assert gaps[1] < 0.1 * matched_error(first.B, U)
+    assert 60 < gaps[1] / gaps[0] < 160
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_noise_enters_linearly(rng, method):
+    n, L = 5, 12
+    U, D = np.eye(n) + 0.3 * rng.standard_normal((n, n)), rng.standard_normal((L, n))
+    N = rng.standard_normal((L, n, n))
+    N += N.transpose(0, 2, 1)
+    small, large = (matched_error(joint_diagonalize(congruent(U, D) + e * N, method=method).B, U) for e in (1e-6, 1e-4))
+    assert 80 < large / small < 125
+
+
+def test_congruence_and_mixing_leave_the_solution(rng):
+    """M ↦ A M Aᵀ takes B to B A⁻¹; an orthogonal mixture of the slices changes nothing, noise or not."""
+    n, L = 5, 9
+    U, D = np.eye(n) + 0.3 * rng.standard_normal((n, n)), rng.standard_normal((L, n))
+    N = rng.standard_normal((L, n, n))
+    M = congruent(U, D) + 1e-3 * (N + N.transpose(0, 2, 1))
+    A = rng.standard_normal((n, n))
+    Q = np.linalg.qr(rng.standard_normal((L, L)))[0]
+    plain = joint_diagonalize(M)
+    assert matched_error(joint_diagonalize(A @ M @ A.T).B @ A, plain.factors) < 1e-9
+    assert matched_error(joint_diagonalize(np.tensordot(Q, M, 1)).B, plain.factors) < 1e-9
+    assert matched_error(joint_diagonalize(M[rng.permutation(L)], rng=5).B, plain.factors) < 1e-9
+
+
+def test_compression_keeps_the_criterion(rng):
+    M = rng.standard_normal((40, 4, 4))
+    M += M.transpose(0, 2, 1)
+    C = _compress(M)
+    assert C.shape == (10, 4, 4)
+    for _ in range(3):
+        B = rng.standard_normal((4, 4))
+        np.testing.assert_allclose(off_criterion(B @ C @ B.T), off_criterion(B @ M @ B.T), rtol=1e-10)
+    exact = congruent(rng.standard_normal((4, 4)), rng.standard_normal((40, 4)))
+    assert len(_compress(exact)) <= 5  # four profiles, and at most one direction of rounding
+
+
+def test_criterion_ignores_row_scales_and_sees_equal_rows(rng):
+    M = congruent(rng.standard_normal((4, 4)), rng.standard_normal((6, 4)))
+    B, scales = rng.standard_normal((4, 4)), np.diag([1e-3, 2.0, -50.0, 1.0])
+    value = off_criterion(B @ M @ B.T)
+    np.testing.assert_allclose(off_criterion(scales @ B @ M @ B.T @ scales), value, rtol=1e-10)
+    equal = B[[0, 0, 2, 3]]
+    assert off_criterion(equal @ M @ equal.T) >= 0.5  # the pair alone gives 2 of n = 4
+
+
+def test_stacked_orders_find_units_that_one_order_misses(rng):
+    """Profiles (c₂, c₃ u, c₄ uuᵀ) with c₃ = 0 for one unit and c₄ = 0 for another: one stack finds all of them."""
+    k = 5
+    U = rng.standard_normal((k, k))
+    U /= np.linalg.norm(U, axis=0)
+    c2, c3, c4 = rng.uniform(0.3, 1, k), rng.standard_normal(k), rng.standard_normal(k)
+    c3[:2], c4[2:4] = 0, 0
+    D = [c2[None], c3 * U, c4 * np.einsum("ir,jr->ijr", U, U).reshape(k * k, k)]
+    found = joint_diagonalize(np.concatenate([congruent(U, d) for d in D]))
+    assert found.converged
+    assert matched_error(found.B, U) < 1e-9
+
+
+def test_large_noise_is_reported_not_hidden(rng):
+    N = rng.standard_normal((30, 8, 8))
+    found = joint_diagonalize(N + N.transpose(0, 2, 1))
+    assert found.off > 0.5
+    assert np.isfinite(found.B).all()
+
+
+def test_a_complex_pair_does_not_stop_it():
+    """Two slices with the eigenvalues of a rotation have no real solution; the best real one is returned."""
+    M = np.array([[[1.0, 0.0], [0.0, -1.0]], [[0.0, 1.0], [1.0, 0.0]]])
+    found = joint_diagonalize(M)
+    assert np.isfinite(found.B).all()
+    assert found.off > 0.5
+
+
+@pytest.mark.parametrize("n", [2, 3, 6, 9])
+def test_round_robin_plays_every_pair_once(n):
+    rounds = round_robin(n)
+    for i, j in rounds:
+        assert len(set(i) | set(j)) == 2 * len(i)
+    played = sorted((int(a), int(b)) for i, j in rounds for a, b in zip(i, j, strict=True))
+    assert played == list(itertools.combinations(range(n), 2))
+
+
+def test_refusals():
+    good = np.stack([np.eye(3), np.diag([1.0, 2.0, 3.0])])
+    with pytest.raises(ShapeError, match=r"\(L, n, n\)"):
+        joint_diagonalize(good[0])
+    with pytest.raises(ArgumentError, match="ffdiag, qrj1d"):
+        joint_diagonalize(good, method="jacobi")
+    with pytest.raises(NotFiniteError):
+        joint_diagonalize(good * np.nan)
+    with pytest.raises(NotFiniteError):
+        joint_diagonalize(good * 1j)
+    with pytest.raises(ArgumentError, match="symmetric"):
+        joint_diagonalize(good + np.triu(np.ones((3, 3)), 1))
+    with pytest.raises(SingularError, match="null vector"):
+        joint_diagonalize(np.stack([np.diag([1.0, 2.0, 0.0]), np.diag([1.0, -2.0, 0.0])]))
+    with pytest.raises(SingularError, match="null vector"):
+        joint_diagonalize(np.zeros((2, 3, 3)))
+    with pytest.raises(ShapeError, match="start"):
+        joint_diagonalize(good, start=np.eye(2))
+    with pytest.raises(SingularError, match="start"):
+        joint_diagonalize(good, start=np.ones((3, 3)))

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from weightlift.decomposition import DecompositionStatus, compose, power_method
+from weightlift.decomposition.power_method import definite_contraction
+from weightlift.errors import ArgumentError, NotFiniteError, ShapeError
+
+
+@pytest.mark.parametrize("order", [3, 4])
+@pytest.mark.parametrize("k", [1, 2, 7])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_whitened_by_a_definite_second_moment(plant, errors, seed, order, k, sign):
+    """P = ±Σ π uuᵀ; the weights of the tensor itself have both signs."""
+    c, U = plant(k, 5, seed)
+    P = sign * (U * np.random.default_rng(seed).uniform(0.5, 2, k)) @ U.T
+    found = power_method(compose(c, U, order), second_moment=P, rng=seed)
+    assert found.status is DecompositionStatus.EXACT
+    assert max(errors(found, c, U)) < 1e-10
+
+
+@pytest.mark.parametrize("order", [3, 4])
+@pytest.mark.parametrize("k", [1, 2, 5, 12])
+def test_whitened_by_its_own_contraction(plant, errors, seed, order, k):
+    c, U = plant(k, 10, seed)
+    found = power_method(compose(c, U, order), rng=seed)
+    assert found.status is DecompositionStatus.EXACT
+    assert max(errors(found, c, U)) < 1e-10
+
+
+@pytest.mark.parametrize("order", [3, 4])
+def test_contraction_is_definite_and_has_the_factors(plant, seed, order):
+    """P > 0, and U⁻¹ P U⁻ᵀ is diagonal: a contraction of the tensor, with weights of both signs in it."""
+    c, U = plant(10, 10, seed)
+    P = definite_contraction(compose(c, U, order))
+    assert np.linalg.eigvalsh(P)[0] > 0
+    inverse = np.linalg.inv(U)
+    D = inverse @ P @ inverse.T
+    np.testing.assert_allclose(D - np.diag(np.diag(D)), 0, atol=1e-10 * np.abs(D).max())
+
+
+def test_orthogonal_factors_need_no_step_of_the_perceptron(rng):
+    """U orthonormal: the first G gives P = Σ cᵢ² uᵢuᵢᵀ up to scale."""
+    Q = np.linalg.qr(rng.standard_normal((5, 5)))[0]
+    c = np.array([1.0, -1.0, 1.2, -0.9, 1.1])
+    P = definite_contraction(compose(c, Q, 3), max_steps=1)
+    expected = Q * c**2 @ Q.T
+    np.testing.assert_allclose(P / np.linalg.norm(P), expected / np.linalg.norm(expected), atol=1e-13)
+
+
+def test_noise_enters_linearly(plant, errors, symmetric_noise, seed):
+    c, U = plant(5, 2, seed)
+    T, N = compose(c, U, 3), symmetric_noise(5, 3, seed)
+    small, large = (errors(power_method(T + e * np.linalg.norm(T) * N), c, U)[0] for e in (1e-7, 1e-5))
+    assert 90 < large / small < 111
+
+
+def test_the_perceptron_gives_up_in_words(symmetric_noise):
+    """Pure noise has no definite contraction in sight."""
+    with pytest.raises(ArgumentError, match=r"no definite contraction.*second_moment"):
+        power_method(symmetric_noise(12, 3, 0))
+
+
+def test_refusals(plant):
+    c, U = plant(4, 2, 0)
+    T = compose(c, U, 3)
+    with pytest.raises(ArgumentError, match=r"must be definite.*method='kcl'"):
+        power_method(T, second_moment=U * [1.0, 1.0, -1.0, 1.0] @ U.T)
+    with pytest.raises(ShapeError, match="second_moment"):
+        power_method(T, second_moment=np.eye(3))
+    with pytest.raises(NotFiniteError, match="second_moment"):
+        power_method(T, second_moment=np.full((4, 4), np.inf))
