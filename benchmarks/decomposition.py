@@ -140,9 +140,7 @@ def symmetric_power(T: np.ndarray, rank: int, seed: int) -> Components:
 
 def alternating(T: np.ndarray, rank: int, seed: int, *, init: str, iterations: int, tol: float) -> Components:
     """TensorLy's ALS, not symmetric: factors of the first mode, signs of the others moved into the weights."""
-    weights, factors = parafac(
-        T, rank, init=init, n_iter_max=iterations, tol=tol, random_state=seed, normalize_factors=True
-    )
+    weights, factors = parafac(T, rank, init=init, n_iter_max=iterations, tol=tol, random_state=seed, normalize_factors=True)
     first = np.asarray(factors[0])
     signs = np.prod([np.sign((first * np.asarray(other)).sum(axis=0)) for other in factors[1:]], axis=0)
     return np.asarray(weights) * signs, first

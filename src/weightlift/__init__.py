@@ -22,6 +22,12 @@ _HOMES = {
     "distance": "distance",
     "draw": "teachers",
     "match": "matching",
+    "Recovery": "recovery",
+    "recover": "recovery",
+    "Certificate": "certificate",
+    "Status": "certificate",
+    "certify": "certificate",
+    "decompose": "decomposition",
 }
 _MODULES = {"activations", "errors", "hermite", "moments", "samples", "teachers"}
 

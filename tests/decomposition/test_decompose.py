@@ -59,9 +59,7 @@ def test_every_method_reduces_to_the_range(plant, errors, seed, method, order):
 def test_noise_enters_linearly(plant, errors, symmetric_noise, seed, order, refine):
     c, U = plant(6, 3, seed, n=8)
     T, N = compose(c, U, order), symmetric_noise(8, order, seed)
-    small, large = (
-        decompose(T + e * np.linalg.norm(T) * N, 6, refine=refine) for e in (1e-6, 1e-4)
-    )
+    small, large = (decompose(T + e * np.linalg.norm(T) * N, 6, refine=refine) for e in (1e-6, 1e-4))
     for i in (0, 1):
         assert 90 < errors(large, c, U)[i] / errors(small, c, U)[i] < 111
     assert 90 < large.residual / small.residual < 111
@@ -88,6 +86,19 @@ def test_rotation_and_scale_equivariance(plant, seed, order):
     else:
         np.testing.assert_allclose(scaled.weights, -3e7 * plain.weights, rtol=1e-10)
         np.testing.assert_allclose(scaled.factors, plain.factors, atol=1e-10)
+
+
+@pytest.mark.parametrize("power", [-1000, -300, 300, 1000])
+@pytest.mark.parametrize("method", NAMES)
+def test_any_scale_gives_the_same_bits(plant, symmetric_noise, method, power):
+    """Times 2^power, exactly: squares of the entries would overflow or vanish."""
+    c, U = plant(4, 3, 1, n=5)
+    T = compose(c, U, 3) + 1e-3 * symmetric_noise(5, 3, 1)
+    plain, scaled = decompose(T, 4, method=method), decompose(np.ldexp(T, power), 4, method=method)
+    np.testing.assert_array_equal(scaled.factors, plain.factors)
+    np.testing.assert_array_equal(scaled.weights, np.ldexp(plain.weights, power))
+    np.testing.assert_array_equal(scaled.singular_values, np.ldexp(plain.singular_values, power))
+    assert scaled.residual == plain.residual
 
 
 def test_permuting_coordinates_permutes_rows(plant, seed):
@@ -158,6 +169,15 @@ def test_auto_settles_where_ffdiag_does_not(symmetric_noise):
         assert auto.status is DecompositionStatus.APPROXIMATE
         assert 0.1 < auto.residual < 1
     assert cycles > 0
+
+
+@pytest.mark.parametrize("refine", [False, True])
+def test_a_failure_of_the_method_reaches_the_caller(plant, symmetric_noise, refine):
+    c, U = plant(15, 10, 0)
+    T = compose(c, U, 3)
+    found = decompose(T + 0.3 * np.linalg.norm(T) * symmetric_noise(15, 3, 0), 15, method="jennrich", refine=refine)
+    assert found.status is DecompositionStatus.COMPLEX_EIGENVALUES
+    assert not found.succeeded
 
 
 def test_too_small_a_rank_shows_in_the_residual(plant):

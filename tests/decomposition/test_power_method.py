@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from weightlift.decomposition import DecompositionStatus, compose, power_method
-from weightlift.decomposition.power_method import definite_contraction
+from weightlift.decomposition.power_method import _orthogonal_components, definite_contraction
+from weightlift.decomposition.tensors import apply_powers
 from weightlift.errors import ArgumentError, NotFiniteError, ShapeError
 
 
@@ -71,3 +72,15 @@ def test_refusals(plant):
         power_method(T, second_moment=np.eye(3))
     with pytest.raises(NotFiniteError, match="second_moment"):
         power_method(T, second_moment=np.full((4, 4), np.inf))
+
+
+@pytest.mark.parametrize("order", [3, 4])
+def test_components_are_fixed_points_of_the_whole_tensor(rng, order, symmetric_noise, seed):
+    """With noise the deflated tensors differ from the whole one, on which T(I, v, …, v) = λ v at the end."""
+    Q = np.linalg.qr(rng.standard_normal((5, 5)))[0]
+    T = compose([1.0, -1.3, 0.8, 2.0, -0.7], Q, order) + 1e-2 * symmetric_noise(5, order, seed)
+    V, settled = _orthogonal_components(T, 10, rng)
+    assert settled
+    image = apply_powers(T, V, 1)
+    np.testing.assert_allclose(image, V * (image * V).sum(axis=0), atol=1e-11)
+    np.testing.assert_allclose(np.sort(np.abs(V.T @ Q).max(axis=0)), 1, atol=1e-2)

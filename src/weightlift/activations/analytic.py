@@ -8,7 +8,8 @@ Logistic family: by Stein's lemma, for every j ≤ k and with Taylor coefficient
 
 and the rounding error is at most eps times B_j = σʲ j! √((k−j)!/k!) (E c_j²)^½ (Cauchy–Schwarz). The j with the least
 B_j is taken for each (σ, b, k): B_j is then close to the coefficient itself, which keeps its relative accuracy however
-small it is. Nodes are equispaced in z at distance h; the error is e^{−2π²/(σh)}, the poles being at u = ±iπ.
+small it is (up to order 32; beyond, at σ < 1, a j above 32 may be best, and the error is below 1e-22 instead).
+Nodes are equispaced in z at distance h; the error is e^{−2π²/(σh)}, the poles being at u = ±iπ.
 Cost O(J² + JK) for each of 150 max(1, σ) nodes a pair (σ, b), J = min(K, 32).
 """
 

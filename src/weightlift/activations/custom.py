@@ -15,7 +15,7 @@ import numpy as np
 
 from weightlift.activations.activation import Activation, ClosedForm, Reflection
 from weightlift.activations.catalogue import ALIASES, CATALOGUE
-from weightlift.activations.quadrature import Function, Quadrature
+from weightlift.activations.quadrature import Function, Quadrature, root_factorial
 from weightlift.errors import ActivationError
 from weightlift.namespaces import Array, array_namespace
 
@@ -94,7 +94,7 @@ class UserIntegrals(Quadrature):
 
     def hermites(self, max_order: int, scale: np.ndarray, offset: np.ndarray) -> np.ndarray:
         orders = [np.broadcast_to(self.closed_form(k, scale, offset), scale.shape) for k in range(max_order + 1)]
-        return np.stack([c / math.sqrt(math.factorial(k)) for k, c in enumerate(orders)])
+        return np.stack([c / root_factorial(k) for k, c in enumerate(orders)])
 
 
 def _check_derivative(value: Function, derivative: Function, kinks: tuple[float, ...]) -> None:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from weightlift import hermite
-from weightlift.activations.quadrature import Quadrature, normal_density
+from weightlift.activations.quadrature import Quadrature, normal_density, root_factorial
 
 FAR = 2.0  # standard deviations below 0 from which truncated moments come from their continued fraction
 CLIP = 50.0  # e^{−CLIP²/2} is zero in double precision
@@ -36,7 +36,7 @@ class PiecewisePolynomial(Quadrature):
         degree = left.size - 1
         coefficients = np.zeros((max_order + 1, scale.size))
         for k in range(min(degree, max_order) + 1):
-            coefficients[k] = scale**k / math.sqrt(math.factorial(k)) * _mean(left, right, scale, offset)
+            coefficients[k] = scale**k / root_factorial(k) * _mean(left, right, scale, offset)
             left, right = _differentiate(left), _differentiate(right)
         if self.left != self.right and max_order:
             coefficients[1:] += self._jump_terms(max_order, scale, offset)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from weightlift import hermite
-from weightlift.errors import ActivationError
+from weightlift.errors import ActivationError, ArgumentError
 from weightlift.namespaces import Array
 
 Function = Callable[[Array], Array]
@@ -42,7 +42,7 @@ class Quadrature:
     def __call__(self, order: int, scale: Any, offset: Any) -> np.ndarray:
         """E φ(σz+b) He_order(z), broadcast."""
         sigma, b = np.broadcast_arrays(np.asarray(scale, dtype=float), np.asarray(offset, dtype=float))
-        coefficient = self.hermites(order, sigma.ravel(), b.ravel())[order] * math.sqrt(math.factorial(order))
+        coefficient = self.hermites(order, sigma.ravel(), b.ravel())[order] * root_factorial(order)
         return np.reshape(coefficient, sigma.shape)
 
     def hermites(self, max_order: int, scale: np.ndarray, offset: np.ndarray) -> np.ndarray:
@@ -169,6 +169,13 @@ def _composite_rule(
             means[i, start : start + rows] = weighted.sum(axis=1)
             sizes[i, start : start + rows] = np.abs(weighted).sum(axis=1)
     return means, sizes
+
+
+def root_factorial(k: int) -> float:
+    """√k! to the last digit; representable up to k = 300."""
+    if k > 300:
+        raise ArgumentError(f"He_{k} is too large for double precision; use hermite_normalized beyond order 300.")
+    return math.isqrt(math.factorial(k) << 128) / 2**64
 
 
 def normal_density(z: np.ndarray) -> np.ndarray:

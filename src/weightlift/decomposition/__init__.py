@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -71,20 +72,26 @@ def decompose(
     >>> np.allclose(found.factors, [[-1.0, 0.6], [0.0, 0.8], [0.0, 0.0]])
     True
     """
-    T = symmetric_tensor(tensor)
+    T, exponent = _scaled(symmetric_tensor(tensor))
     rng = np.random.default_rng(rng)
     V, singular_values = range_basis(T, _checked_rank(rank, len(T)))
     R = T if V.shape[1] == len(T) else multilinear(T, V)
     V = np.eye(len(T)) if R is T else V
     found = _run(R, method, _reduced(second_moment, V, method), refine, rng)
-    return fit_components(
+    final = fit_components(
         T,
         V @ found.factors,
         method=found.method,
         failure=None if found.succeeded else found.status,
         refined=found.refined,
-        singular_values=singular_values,
     )
+    return replace(final, weights=np.ldexp(final.weights, exponent), singular_values=np.ldexp(singular_values, exponent))
+
+
+def _scaled(T: Real) -> tuple[Real, int]:
+    """T times a power of two, so that squares neither overflow nor vanish, and the exponent that undoes it."""
+    exponent = int(np.frexp(np.abs(T).max())[1])
+    return np.ldexp(T, -exponent), exponent
 
 
 def _checked_rank(rank: int | None, n: int) -> int | None:
@@ -115,9 +122,7 @@ def _reduced(second_moment: ArrayLike | None, V: Real, method: str | Method) -> 
     return np.asarray(V.T @ P @ V)
 
 
-def _run(
-    R: Real, method: str | Method, second_moment: Real | None, refine: bool, rng: np.random.Generator
-) -> Decomposition:
+def _run(R: Real, method: str | Method, second_moment: Real | None, refine: bool, rng: np.random.Generator) -> Decomposition:
     """The method on the reduced tensor; "auto" goes on while a method fails, and keeps the least residual."""
     if callable(method):
         attempts = [method]

@@ -55,6 +55,11 @@ class Decomposition:
     refined: bool = False  # whether least squares on the tensor had the last word
     singular_values: Real | None = None  # of the unfolded tensor: the rank was read from them
 
+    def __post_init__(self) -> None:
+        for array in (self.weights, self.factors, self.singular_values):
+            if array is not None:
+                array.flags.writeable = False
+
     @property
     def rank(self) -> int:
         return len(self.weights)
@@ -76,7 +81,6 @@ def fit_components(
     method: str,
     failure: DecompositionStatus | None = None,
     refined: bool = False,
-    singular_values: Real | None = None,
 ) -> Decomposition:
     """The decomposition of T with the directions U (n, r): unit columns, weights by least squares, gauge, verdict."""
     order = T.ndim
@@ -93,9 +97,7 @@ def fit_components(
         status = DecompositionStatus.ILL_CONDITIONED
     else:
         status = DecompositionStatus.EXACT if exact else DecompositionStatus.APPROXIMATE
-    for array in (c, U):
-        array.flags.writeable = False
-    return Decomposition(c, U, order, residual, condition, method, status, refined, singular_values)
+    return Decomposition(c, U, order, residual, condition, method, status, refined)
 
 
 def unit_columns(U: Real) -> Real:

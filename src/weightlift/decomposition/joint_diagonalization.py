@@ -28,6 +28,7 @@ from weightlift.errors import ArgumentError, NotFiniteError, ShapeError, Singula
 
 DIAGONALIZERS = {"ffdiag": ffdiag, "qrj1d": qrj1d}
 EXACT = 1e-20  # a criterion that only exact slices reach: no other start can do better
+ROUNDING = 1e-26  # one that leaves nothing to do
 BETTER = 0.999  # times the criterion: a later start must win by more than rounding
 PENCILS = 4  # pairs of mixtures drawn for the first start
 
@@ -120,11 +121,10 @@ def _compress(M: Real) -> Real:
     """At most as many slices as they span, with the same criterion for every B."""
     n = M.shape[1]
     i, j = np.triu_indices(n)
-    weight = np.where(i == j, 1.0, np.sqrt(2.0))  # keeps inner products of symmetric matrices
-    _, s, rows = np.linalg.svd(M[:, i, j] * weight, full_matrices=False)
-    keep = s > np.finfo(np.float64).eps * max(s[0], np.finfo(np.float64).tiny)
+    _, s, rows = np.linalg.svd(M[:, i, j], full_matrices=False)
+    keep = s > np.finfo(np.float64).eps * s[0]
     C = np.zeros((int(keep.sum()), n, n))
-    C[:, i, j] = C[:, j, i] = s[keep, None] * rows[keep] / weight
+    C[:, i, j] = C[:, j, i] = s[keep, None] * rows[keep]  # Qᵀ M_l with orthonormal Q
     values = np.linalg.svd(C.transpose(1, 0, 2).reshape(n, -1), compute_uv=False) if len(C) else np.zeros(n)
     if values[-1] <= n * np.finfo(np.float64).eps * values[0]:
         raise SingularError("M: the slices share a null vector. Project them onto their common range first.")
@@ -146,7 +146,7 @@ def _best_pencil(M: Real, mixtures: Real) -> Real:
         off = off_criterion(dual @ M @ dual.T)
         if off < least:
             best, least = dual, off
-        if least <= EXACT:
+        if least <= ROUNDING:
             break
     return best
 

@@ -28,9 +28,11 @@ from weightlift.errors import ShapeError
 EPS = float(np.finfo(float).eps)
 ROUNDING = 4 * EPS  # of units and their products, relative to their sizes
 FLOOR = 16 * EPS  # of energies that are what a series has left
-MAX_ORDER = 2048
+MAX_ORDER = 1024
+KINKED_ORDER = 256  # coefficients decay algebraically: more orders gain little
 CLOSE = 0.9  # cosines above it take more orders than the bulk
 BLOCK = 2**18
+TINY = float(np.finfo(float).tiny)
 
 
 def gram(
@@ -38,7 +40,7 @@ def gram(
 ) -> np.ndarray:
     """E φ(⟨wᵢ, x⟩ + bᵢ) ψ(⟨vⱼ, x⟩ + cⱼ), (k, k'), for the columns of W (d, k) and W2 (d, k'); W2, b2, ψ are W, b, φ if omitted.
 
-    To about 1e-15 of the units' sizes; for a user's φ with kinks, nearly parallel units lose what lies beyond order 2048.
+    To about 1e-15 of the units' sizes; for a user's φ with kinks, nearly parallel units lose what lies beyond order 256.
 
     >>> gram("relu", np.eye(2)) * 2 * np.pi
     array([[3.14159265, 1.        ],
@@ -46,11 +48,11 @@ def gram(
     """
     left = Units.of(activations.get(activation), W, b)
     if W2 is None and activation2 is None:
-        return products(left, left)[0]
+        return products(left, left).values
     right = Units.of(activations.get(activation2 or activation), *((W, b) if W2 is None else (W2, b2)))
     if left.directions.shape[0] != right.directions.shape[0]:
         raise ShapeError(f"W has {left.directions.shape[0]} inputs, W2 has {right.directions.shape[0]}; pass equal numbers.")
-    return products(left, right)[0]
+    return products(left, right).values
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,16 @@ class Units:
 
     def hermites(self, max_order: int) -> np.ndarray:
         """φ_k, (max_order + 1, k)."""
-        return self.activation.hermite_normalized(max_order, self.scale, self.offset)
+        known: list[np.ndarray] = self._known
+        if not known or len(known[0]) <= max_order:
+            known[:] = [self.activation.hermite_normalized(max_order, self.scale, self.offset)]
+            known[0].flags.writeable = False
+        return known[0][: max_order + 1]
+
+    @cached_property
+    def _known(self) -> list[np.ndarray]:
+        """The longest series computed so far."""
+        return []
 
     @cached_property
     def energy(self) -> np.ndarray:
@@ -92,12 +103,15 @@ class Units:
     @cached_property
     def slope_energy(self) -> np.ndarray:
         """σ² E φ′(σz + b)² = Σ_k k φ_k²."""
-        return self.scale**2 * self._mean_square(self.activation.derivative)
+        return np.asarray(self.scale**2 * self._mean_square(self.activation.derivative))
 
     @cached_property
     def sizes(self) -> np.ndarray:
-        """What rounding errors of a unit are relative to: (E φ²)^½, and (σ² E φ′²)^½ for those of w."""
-        return np.sqrt(self.energy) + np.sqrt(self.slope_energy)
+        """What rounding errors are relative to: (E φ²)^½ and, for those of w, (σ² E φ′²)^½; in closed forms, |m| u^q + |κ| u^q."""
+        if closed(self.activation):
+            q, parts = int(self.activation.degree or 0), sum(map(abs, split(self.activation)))
+            return np.asarray((q + 1) * parts * np.linalg.norm(power_hermites(q, self), axis=0))
+        return np.asarray(np.sqrt(self.energy) + np.sqrt(self.slope_energy))
 
     def _mean_square(self, function: Function) -> np.ndarray:
         squares = np.asarray(function(self.offset)) ** 2
@@ -109,19 +123,35 @@ class Units:
         return squares
 
 
-def products(left: Units, right: Units) -> tuple[np.ndarray, np.ndarray]:
-    """The inner products of all pairs of units and a bound on what was cut off their series, both (k, k').
+@dataclass(frozen=True)
+class Products:
+    """Inner products (k, k'), and bounds `cut` on what the series of the pairs rows[n], columns[n] of units has left.
 
-    Rounding adds at most 4 eps times the product of the two sizes.
+    Rounding, and what other series have left, is at most 4 eps times the product of the two sizes.
     """
-    r = np.clip(left.directions.T @ right.directions, -1.0, 1.0)
-    if r.size == 0:
-        return r, r
-    if left is right:
-        np.fill_diagonal(r, np.where(left.scale > 0, 1.0, 0.0))
+
+    values: np.ndarray
+    rows: np.ndarray
+    columns: np.ndarray
+    cut: np.ndarray
+
+    def form(self, a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
+        """Σ aᵢ values[i, j] bⱼ, and what was cut off it."""
+        return float(a @ self.values @ b), float(np.abs(a[self.rows] * b[self.columns]) @ self.cut)
+
+
+def products(left: Units, right: Units) -> Products:
+    """The inner products of all pairs of units; each unordered pair is computed once if left is right."""
+    values = np.empty((len(left), len(right)))
+    nothing = np.empty(0, dtype=int)
+    result = Products(values, nothing, nothing, np.empty(0))
+    if values.size == 0:
+        return result
     if closed(left.activation, right.activation):
-        return _homogeneous_products(left, right, r), np.zeros_like(r)
-    return _series_products(left, right, r)
+        _homogeneous_products(left, right, values)
+    else:
+        result = _series_products(left, right, values)
+    return result
 
 
 def closed(*functions: Activation) -> bool:
@@ -129,30 +159,27 @@ def closed(*functions: Activation) -> bool:
     return functions[0].degree in (1, 2) and all(phi.degree == functions[0].degree for phi in functions)
 
 
-def _homogeneous_products(left: Units, right: Units, r: np.ndarray) -> np.ndarray:
+def _homogeneous_products(left: Units, right: Units, values: np.ndarray) -> None:
     """m n E U^q V^q + n κ E U₊^q V^q + m λ E U^q V₊^q + κ λ E U₊^q V₊^q for φ = m z^q + κ z₊^q and ψ = n z^q + λ z₊^q.
 
     The first three are E φ(U) n V^q + E m U^q ψ(V) − E m U^q n V^q: series that end at k = q.
     """
     q = int(left.activation.degree or 0)
     (m, kappa), (n, lamda) = (split(units.activation) for units in (left, right))
-    P, Q = (power_hermites(q, units) for units in (left, right))
+    P, Q = m * power_hermites(q, left), n * power_hermites(q, right)
     F, G = left.hermites(q), right.hermites(q)
-    result = np.empty_like(r)
-    scales = left.scale**q, right.scale**q
     beta, gamma = (np.divide(u.offset, u.scale, out=np.zeros(len(u)), where=u.scale > 0) for u in (left, right))
-    still = np.logical_or.outer(left.scale == 0, right.scale == 0)
-    for rows, columns in _blocks(r, symmetric=left is right):
-        cosines = r[rows, columns]
-        value = np.zeros_like(cosines)
+    sigma, tau = left.scale**q, right.scale**q
+    for rows, columns, r in _cosines(left, right):
+        value = np.zeros_like(r)
         for k in range(q, -1, -1):
-            value *= cosines
-            value += np.outer(F[k, rows], n * Q[k, columns]) + np.outer(m * P[k, rows], G[k, columns] - n * Q[k, columns])
+            value = value * r + np.outer(F[k, rows], Q[k, columns]) + np.outer(P[k, rows], G[k, columns] - Q[k, columns])
         if kappa * lamda:
-            both = _orthant_products(q, beta[rows, None], gamma[None, columns], cosines)
-            value += kappa * lamda * np.outer(scales[0][rows], scales[1][columns]) * both
-        result[rows, columns] = np.where(still[rows, columns], np.outer(F[0, rows], G[0, columns]), value)
-    return _mirrored(result) if left is right else result
+            both = _orthant_products(q, beta[rows, None], gamma[None, columns], r)
+            value += kappa * lamda * np.outer(sigma[rows], tau[columns]) * both
+        still = np.logical_or.outer(sigma[rows] == 0, tau[columns] == 0)
+        value[still] = np.outer(F[0, rows], G[0, columns])[still]
+        _store(values, rows, columns, value, symmetric=left is right)
 
 
 def split(activation: Activation) -> tuple[float, float]:
@@ -185,12 +212,12 @@ def _orthant_products(q: int, b: np.ndarray, c: np.ndarray, r: np.ndarray) -> np
     at_v = normal_density(c) * ndtr(ty)
     both = s * normal_density(b) * normal_density(np.clip(tx, -40.0, 40.0))
     if q == 1:
-        return (r + b * c) * p00 + c * at_u + b * at_v + both
+        return np.asarray((r + b * c) * p00 + c * at_u + b * at_v + both)
     p01 = c * p00 + at_v + r * at_u  # E 1{U > 0} V₊
     p11 = b * p01 + x * at_u + both + r * p00
     p02 = c * p01 + p00 + r * (x * at_u + both)
     p12 = b * p02 + (x * x + s * s) * at_u + x * both + 2 * r * p01
-    return b * p12 + p02 + 2 * r * p11
+    return np.asarray(b * p12 + p02 + 2 * r * p11)
 
 
 def _orthant_probability(b: np.ndarray, c: np.ndarray, r: np.ndarray, tx: np.ndarray, ty: np.ndarray) -> np.ndarray:
@@ -200,79 +227,89 @@ def _orthant_probability(b: np.ndarray, c: np.ndarray, r: np.ndarray, tx: np.nda
     b, c = b + 0.0, c + 0.0  # −0 would change the sign of the infinite tx/b
     centred = 0.5 - np.arccos(r) / (2 * np.pi)
     if not (b.any() or c.any()):
-        return centred
-    opposite = np.minimum(np.sign(b), np.sign(c)) + 0 * r < 0
-    opposite &= np.sign(b) != np.sign(c)
-    owen = owens_t(b + 0 * r, _quotient(tx, b)) + owens_t(c + 0 * r, _quotient(ty, c))
+        return np.asarray(centred)
+    opposite = (np.minimum(b, c) < 0) & (np.maximum(b, c) >= 0)
+    owen = owens_t(b, _quotient(tx, b)) + owens_t(c, _quotient(ty, c))
     probability = np.clip(0.5 * (ndtr(b) + ndtr(c)) - owen - 0.5 * opposite, 0.0, 1.0)
-    return np.where((b == 0) & (c == 0), centred, probability)
+    return np.asarray(np.where((b == 0) & (c == 0), centred, probability))
 
 
 def _quotient(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """x / y with 0 / 0 = 0 and x / 0 = ±∞."""
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        return np.where(x == 0, 0.0, x / y)
+        return np.asarray(np.where(x == 0, 0.0, x / y))
 
 
-def _series_products(left: Units, right: Units, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Σ_k φ_k ψ_k rᵏ by Horner's rule: the bulk of the pairs together, nearly parallel ones by themselves to a higher order."""
-    close = np.abs(r) > CLOSE
-    if left is right:
-        np.fill_diagonal(close, False)
-    bulk = np.where(close, 0.0, r)
-    if left is right:
-        np.fill_diagonal(bulk, 0.0)
-    F, G, tails = coefficients(left, right, float(np.abs(bulk).max(initial=0.0)))
-    result = np.empty_like(r)
-    for rows, columns in _blocks(r, symmetric=left is right):
-        value = np.zeros_like(bulk[rows, columns])
+def _series_products(left: Units, right: Units, values: np.ndarray) -> Products:
+    """Σ_k φ_k ψ_k rᵏ by Horner's rule: most pairs together, nearly parallel ones by themselves to a higher order."""
+    reach, found = 0.0, []
+    for rows, columns, r in _cosines(left, right):
+        i, j = np.nonzero(np.abs(r) > CLOSE)
+        found.append((i + rows.start, j + columns.start, r[i, j]))
+        reach = max(reach, float(np.abs(np.where(np.abs(r) > CLOSE, 0.0, r)).max()))
+    F, G, _ = coefficients(left, right, reach)
+    for rows, columns, r in _cosines(left, right):
+        value = np.zeros_like(r)
         for phi, psi in zip(F[::-1, rows], G[::-1, columns], strict=True):
-            value *= bulk[rows, columns]
+            value *= r
             if phi.any() and psi.any():
                 value += np.outer(phi, psi)
-        result[rows, columns] = value
+        _store(values, rows, columns, value, symmetric=left is right)
+
+    i, j, r = (np.concatenate(parts) for parts in zip(*found, strict=True))
     if left is right:
-        result = _mirrored(result)
-    cut = np.abs(bulk) ** len(F) * np.outer(*tails)
-    i, j = np.nonzero(close)
+        np.fill_diagonal(values, left.energy)
+        i, j, r = i[i < j], j[i < j], r[i < j]
+    cut = np.zeros(i.size)
     if i.size:
-        F, G, tails = coefficients(left, right, 1.0)
+        (m, own), (n, other) = (np.unique(index, return_inverse=True) for index in (i, j))
+        F, G, tails = coefficients(left[m], right[n], 1.0)
+        cut = np.abs(r) ** len(F) * tails[0][own] * tails[1][other]
         for part in np.array_split(np.arange(i.size), math.ceil(i.size * len(F) / (16 * BLOCK))):
-            I, J = i[part], j[part]  # noqa: E741
-            result[I, J] = np.polynomial.polynomial.polyval(r[I, J], F[:, I] * G[:, J], tensor=False)
-            cut[I, J] = np.abs(r[I, J]) ** len(F) * tails[0][I] * tails[1][J]
-    if left is right:
-        np.fill_diagonal(result, left.energy)
-        np.fill_diagonal(cut, 0.0)
-    return result, cut
+            products = F[:, own[part]] * G[:, other[part]]
+            values[i[part], j[part]] = np.polynomial.polynomial.polyval(r[part], products, tensor=False)
+        if left is right:
+            values[j, i] = values[i, j]
+            i, j, cut = np.concatenate([i, j]), np.concatenate([j, i]), np.concatenate([cut, cut])
+    return Products(values, i, j, cut)
 
 
 def coefficients(left: Units, right: Units, cosine: float) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
     """φ_k and ψ_k up to the order after which |r| ≤ cosine leaves nothing but rounding, and the norms of what is left."""
-    order = 32
+    most = KINKED_ORDER if left.activation.kinks and right.activation.kinks else MAX_ORDER
+    order = 16
     while True:
-        order *= 2
+        order *= 4
         F = left.hermites(order)
         G = F if left is right else right.hermites(order)
         tails = [tail_norms(units.energy, (C * C).sum(axis=0), C) for units, C in ((left, F), (right, G))]
-        shares = [np.max(t / np.sqrt(units.energy + 1e-300)) for units, t in zip((left, right), tails, strict=True)]
-        if cosine ** (order + 1) * shares[0] * shares[1] <= 2 * FLOOR or order >= MAX_ORDER:
+        shares = [np.max(t / np.sqrt(units.energy + TINY)) for units, t in zip((left, right), tails, strict=True)]
+        left_over = shares[0] * shares[1]
+        if cosine ** (order + 1) * left_over <= EPS or left_over <= 2 * FLOOR or order >= most:
             return F, G, tails
 
 
 def tail_norms(energy: np.ndarray, reached: np.ndarray, C: np.ndarray) -> np.ndarray:
-    """(Σ_{k>K} c_k²)^½ = (energy − Σ_{k≤K} c_k²)^½, up to rounding; zero where the series of C (K+1, k) has ended (polynomial φ)."""
+    """(Σ_{k>K} c_k²)^½ = (energy − Σ_{k≤K} c_k²)^½ up to rounding; zero where the series of C (K+1, k) has ended."""
     ended = ~C[len(C) // 2 :].any(axis=0)
     return np.where(ended, 0.0, np.sqrt(np.maximum(energy - reached, 0.0) + FLOOR * energy))
 
 
-def _blocks(r: np.ndarray, *, symmetric: bool) -> Iterator[tuple[slice, slice]]:
-    """Blocks of rows; of a symmetric array, those on and right of the diagonal."""
-    rows = max(1, BLOCK // max(1, r.shape[1]))
-    for start in range(0, r.shape[0], rows):
-        yield slice(start, start + rows), slice(start if symmetric else 0, None)
+def _cosines(left: Units, right: Units) -> Iterator[tuple[slice, slice, np.ndarray]]:
+    """⟨uᵢ, vⱼ⟩ in blocks of rows; if left is right, those on and right of the diagonal only."""
+    size = max(1, BLOCK // len(right))
+    for start in range(0, len(left), size):
+        rows, columns = slice(start, start + size), slice(start if left is right else 0, None)
+        r = np.clip(left.directions[:, rows].T @ right.directions[:, columns], -1.0, 1.0)
+        if left is right:
+            i = np.arange(len(r))
+            r[i, i] = np.where(left.scale[rows] > 0, 1.0, 0.0)
+        yield rows, columns, r
 
 
-def _mirrored(A: np.ndarray) -> np.ndarray:
-    upper = np.triu(A)
-    return upper + np.triu(A, 1).T
+def _store(values: np.ndarray, rows: slice, columns: slice, block: np.ndarray, *, symmetric: bool) -> None:
+    if symmetric:
+        corner = block[:, : len(block)]
+        corner[:] = np.triu(corner) + np.triu(corner, 1).T
+        values[columns, rows] = block.T
+    values[rows, columns] = block

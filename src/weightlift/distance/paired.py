@@ -7,8 +7,8 @@ orders, A_k = α φ_k, B_k = α' φ'_k, C = B − A, δ = u' − u, and for anot
     ⟨Δ_p, Δ_q⟩_k = C_p C_q P_k + C_p B_q X_k + B_p C_q Y_k + B_p B_q Z_k,      P_k = ⟨u,v⟩ᵏ,
     X_k = ⟨u,v'⟩ᵏ − P_k,   Y_k = ⟨u',v⟩ᵏ − P_k,   Z_k = ⟨u',v'⟩ᵏ − ⟨u,v'⟩ᵏ − ⟨u',v⟩ᵏ + P_k.
 
-The differences of powers come from recurrences in the small numbers ⟨u,ε⟩, ⟨δ,v⟩, ⟨δ,ε⟩, never from subtraction. The orders 0, 1
-and 2 are summed as tensors, so that partners may be mirror images where φ(−z) = ±φ(z) + a polynomial of degree ≤ 2 (ReLU: twins).
+The differences of powers come from recurrences in the small numbers ⟨u,ε⟩, ⟨δ,v⟩, ⟨δ,ε⟩, never from subtraction. The orders
+0, 1 and 2 are summed as tensors, so that partners may be mirror images where φ(−z) = ±φ(z) + a polynomial of degree ≤ 2 (ReLU).
 For φ of degree 1 or 2, whose series is slow for parallel units, the orders ≥ 3 of one pair have a closed form.
 Cost O(P² (d + K)) for P pairs and K orders, K ≈ 36/log(1/max |cos|); memory O(P²).
 """
@@ -22,7 +22,18 @@ from typing import Any
 import numpy as np
 
 from weightlift.activations.quadrature import gaussian_means, normal_density
-from weightlift.distance.kernels import BLOCK, EPS, FLOOR, MAX_ORDER, ROUNDING, Units, closed, coefficients, power_hermites, split
+from weightlift.distance.kernels import (
+    BLOCK,
+    EPS,
+    FLOOR,
+    MAX_ORDER,
+    ROUNDING,
+    Units,
+    closed,
+    coefficients,
+    power_hermites,
+    split,
+)
 
 WORK = 2**27  # orders times pairs of pairs; 704 orders, enough for |cos| ≤ 0.95, are always allowed
 
@@ -42,11 +53,11 @@ class Pairs:
 
     @property
     def angle(self) -> np.ndarray:
-        return 2 * np.arcsin(np.minimum(np.linalg.norm(self.D, axis=0) / 2, 1.0))
+        return np.asarray(2 * np.arcsin(np.minimum(np.linalg.norm(self.D, axis=0) / 2, 1.0)))
 
     @property
     def sizes(self) -> np.ndarray:
-        return np.abs(self.a) * self.units.sizes[self.left] + np.abs(self.b) * self.units.sizes[self.right]
+        return np.asarray(np.abs(self.a) * self.units.sizes[self.left] + np.abs(self.b) * self.units.sizes[self.right])
 
 
 def paired_square(units: Units, a: np.ndarray, n: int, constant: float, gram: np.ndarray) -> tuple[float, float]:
@@ -96,7 +107,7 @@ def _high_orders(units: Units, gram: np.ndarray, cosines: np.ndarray, i: Any, j:
 
 
 def _plan(pairs: Pairs) -> tuple[np.ndarray, np.ndarray, int]:
-    """Largest |cos| between the units of two pairs (P, P), 0 where their series is not used; which those are; the order to go to."""
+    """Largest |cos| between the units of two pairs (P, P), 0 where their series is not used; where that is; its order."""
     U, V = pairs.U, pairs.U + pairs.D
     cosines = np.maximum(np.abs(U.T @ U), np.abs(V.T @ V))
     cross = np.abs(U.T @ V)
@@ -133,7 +144,7 @@ def _gaps(A: np.ndarray, B: np.ndarray, angle: np.ndarray) -> np.ndarray:
 def _homogeneous_energy(pairs: Pairs, gram: np.ndarray, gaps: np.ndarray) -> np.ndarray:
     """Σ_{k≥3} ‖A_k u^{⊗k} − B_k u'^{⊗k}‖² for φ(z) = m z^q + κ z₊^q: close pairs without cancellation, others from `gram`.
 
-    The orders ≥ 3 are those of (κ/2) N, N(z) = |z| or z|z|. With U = ⟨u,x⟩ + β, V = ⟨u',x⟩ + β' and N(z) = ±z^q on the two sides of 0,
+    The orders ≥ 3 are those of (κ/2) N, N(z) = |z| or z|z|: ±z^q on the two sides of 0. With U = ⟨u,x⟩ + β, V = ⟨u',x⟩ + β',
     E (A N(U) − B N(V))² = E (A U^q − B V^q)² + (−1)^q 4 A B E |U|^q |V|^q 1{UV < 0}.
     """
     units, i, j = pairs.units, pairs.left, pairs.right
@@ -144,7 +155,7 @@ def _homogeneous_energy(pairs: Pairs, gram: np.ndarray, gaps: np.ndarray) -> np.
     plain = pairs.a**2 * gram[i, i] + pairs.b**2 * gram[j, j] - 2 * pairs.a * pairs.b * gram[i, j] - gaps[:3].sum(axis=0)
     beta, beta2 = (units.offset / units.scale)[i], pairs.mirror * (units.offset / units.scale)[j]
     powers = power_hermites(q, units)
-    bends = units.hermites(2)
+    bends = units.hermites(2).copy()
     bends[: q + 1] -= (m + kappa / 2) * powers  # coefficients of (κ/2) N, up to order 2
     signs = np.where(np.arange(3)[:, None] % 2, pairs.mirror, 1.0)
     right_powers = signs[: q + 1] * pairs.mirror * powers[:, j]  # N(V) = ± V^q turns with u'
@@ -152,14 +163,14 @@ def _homogeneous_energy(pairs: Pairs, gram: np.ndarray, gaps: np.ndarray) -> np.
     low = _gaps(pairs.a * bends[:, i], pairs.b * bends[:, j] * signs, pairs.angle)
     sizes = kappa**2 * pairs.a * pairs.b * (units.scale[i] * units.scale[j]) ** q * pairs.mirror ** (q + 1)
     close = straight.sum(axis=0) + (-1) ** q * sizes * _opposite(q, beta, beta2, pairs.angle) - low.sum(axis=0)
-    return np.maximum(np.where((np.abs(beta - beta2) < 1) & (pairs.angle < 0.5), close, plain), 0.0)
+    return np.asarray(np.maximum(np.where((np.abs(beta - beta2) < 1) & (pairs.angle < 0.5), close, plain), 0.0))
 
 
 def _opposite(q: int, b: np.ndarray, c: np.ndarray, angle: np.ndarray) -> np.ndarray:
-    """R_q = E |U|^q |V|^q 1{UV < 0}, q = 1 or 2, for U = u + b, V = v + c with correlation ρ = cos(angle), |b − c| and angle small.
+    """R_q = E |U|^q |V|^q 1{UV < 0}, q ≤ 2, for U = u + b, V = v + c of correlation ρ = cos(angle), |b − c| ≤ 1, angle ≤ 1/2.
 
     dR₀/dρ = −2 p(ρ), dR₁/dρ = −R₀, dR₂/dρ = −4 R₁ with p(ρ) the density of (u, v) at (b, c); hence, W_j being R_j at ρ = 1,
-    R₁ = W₁ + (1−ρ) W₀ + 2 ∫_ρ¹ (r−ρ) p(r) dr,   R₂ = W₂ + 4 (1−ρ) W₁ + 2 (1−ρ)² W₀ + 4 ∫_ρ¹ (r−ρ)² p(r) dr: positive terms only.
+    R₁ = W₁ + (1−ρ) W₀ + 2 ∫_ρ¹ (r−ρ) p(r) dr,   R₂ = W₂ + 4 (1−ρ) W₁ + 2 (1−ρ)² W₀ + 4 ∫_ρ¹ (r−ρ)² p(r) dr, all positive.
     """
     x, weights = np.polynomial.legendre.leggauss(96)
     x, weights = (x[:, None] + 1) / 2, weights / 2
@@ -175,41 +186,38 @@ def _opposite(q: int, b: np.ndarray, c: np.ndarray, angle: np.ndarray) -> np.nda
     rise = 2 * np.sin((angle + psi) / 2) * np.sin((angle - psi) / 2)  # cos ψ − cos(angle)
     integral = reach * (weights @ (rise**q * psi * density))
     step = 2 * np.sin(angle / 2) ** 2
-    return np.asarray(
-        W[1] + step * W[0] + 2 * integral
-        if q == 1
-        else W[2] + 4 * step * W[1] + 2 * step**2 * W[0] + 4 * integral
-    )
+    if q == 1:
+        return np.asarray(W[1] + step * W[0] + 2 * integral)
+    return np.asarray(W[2] + 4 * step * W[1] + 2 * step**2 * W[0] + 4 * integral)
 
 
 def _tails(pairs: Pairs, A: np.ndarray, B: np.ndarray, tails: np.ndarray) -> np.ndarray:
     """Bounds on Σ_{k>K} ‖A_k u^{⊗k} − B_k u'^{⊗k}‖² = Σ_{k>K} (A_k − B_k)² + 2 A_k B_k (1 − cosᵏ), (P,).
 
-    The first sum is E (α φ(σz+b) − α' φ(σ'z+b'))² less the orders ≤ K; in the second 2 (1 − cosᵏ) ≤ k angle², and
-    Σ k A_k² = α² σ² E φ′(σz+b)². Both are as small as the pair is close. Far pairs: the two tails together.
+    The first sum is E (α φ(σz+b) − α' φ(σ'z+b') − its orders 0, 1, 2)² less the orders 3 … K. In the second
+    2 (1 − cosᵏ) ≤ k angle² and Σ k A_k² = α² σ² E φ′(σz+b)². Both are as small as the
+    pair is close. For far pairs, the two tails together.
     """
     units, i, j = pairs.units, pairs.left, pairs.right
     far = (np.abs(pairs.a) * tails[i] + np.abs(pairs.b) * tails[j]) ** 2
     if units.activation.kinks or not far.any():
-        return far
+        return np.asarray(far)
     phi = units.activation.value
-    size = np.abs(pairs.a) * np.sqrt(units.energy[i]) + np.abs(pairs.b) * np.sqrt(units.energy[j])
-    parameters = (pairs.mirror * units.scale[j], units.offset[j], pairs.a, pairs.b)
-    whole = gaussian_means(
-        lambda z, u, scale, offset, a, b: [(a * phi(u) - b * phi(scale * z + offset)) ** 2],
-        1,
-        units.scale[i],
-        units.offset[i],
-        parameters=parameters,
-        root_rounding=8 * EPS * size,
-    )[0]
+
+    def square(z: np.ndarray, u: np.ndarray, *p: np.ndarray) -> list[np.ndarray]:
+        low = p[4] + z * p[5] + (z * z - 1) / math.sqrt(2) * p[6]
+        return [(p[0] * phi(u) - p[1] * phi(p[2] * z + p[3]) - low) ** 2]
+
+    parameters = (pairs.a, pairs.b, pairs.mirror * units.scale[j], units.offset[j], *(A - B)[:3])
+    rounding = 8 * EPS * pairs.sizes
+    high = gaussian_means(square, 1, units.scale[i], units.offset[i], parameters=parameters, root_rounding=rounding)[0]
     k = np.arange(len(A))[:, None]
     slopes = [
         np.maximum(w**2 * units.slope_energy[own] - (k * C**2).sum(axis=0), 0.0) + FLOOR * w**2 * units.slope_energy[own]
         for w, own, C in ((pairs.a, i, A), (pairs.b, j, B))
     ]
-    near = np.maximum(whole - ((A - B) ** 2).sum(axis=0), 0.0) + FLOOR * whole + pairs.angle**2 * np.sqrt(slopes[0] * slopes[1])
-    return np.minimum(far, near)
+    near = np.maximum(high - ((A - B)[3:] ** 2).sum(axis=0), 0.0) + FLOOR * high + rounding**2
+    return np.asarray(np.minimum(far, near + pairs.angle**2 * np.sqrt(slopes[0] * slopes[1])))
 
 
 def _low_orders(pairs: Pairs, A: np.ndarray, B: np.ndarray, constant: float) -> float:
@@ -227,7 +235,8 @@ def _low_orders(pairs: Pairs, A: np.ndarray, B: np.ndarray, constant: float) -> 
 def _cross_terms(pairs: Pairs, A: np.ndarray, B: np.ndarray, excluded: np.ndarray, order: int) -> float:
     """Σ_{3≤k≤order} Σ_{p,q not excluded} C_p C_q P_k + C_p B_q X_k + B_p C_q Y_k + B_p B_q Z_k.
 
-    X_{k+1} = ⟨u,v'⟩ X_k + ⟨u,ε⟩ P_k,  Y_{k+1} = ⟨u',v⟩ Y_k + ⟨δ,v⟩ P_k,  Z_{k+1} = ⟨u',v'⟩ Z_k + ⟨δ,v'⟩ X_k + ⟨u',ε⟩ Y_k + ⟨δ,ε⟩ P_k.
+    X_{k+1} = ⟨u,v'⟩ X_k + ⟨u,ε⟩ P_k,   Y_{k+1} = ⟨u',v⟩ Y_k + ⟨δ,v⟩ P_k,
+    Z_{k+1} = ⟨u',v'⟩ Z_k + ⟨δ,v'⟩ X_k + ⟨u',ε⟩ Y_k + ⟨δ,ε⟩ P_k.
     """
     U, D, C = pairs.U, pairs.D, B - A
     total = 0.0

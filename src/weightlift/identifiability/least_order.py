@@ -22,7 +22,7 @@ from weightlift.errors import ArgumentError
 from weightlift.namespaces import row_ranges
 from weightlift.network import Network
 
-BLOCK_ENTRIES = 2**20
+BLOCK_ENTRIES = 2**21
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,8 @@ def _triangle(A: np.ndarray) -> np.ndarray:
 
 
 def _parallel_pairs(U: np.ndarray, tol: float) -> tuple[tuple[int, int], ...]:
-    k = U.shape[1]
-    gaps = ((i, j, min(np.linalg.norm(U[:, i] - U[:, j]), np.linalg.norm(U[:, i] + U[:, j]))) for i, j in itertools.combinations(range(k), 2))
-    return tuple((i, j) for i, j, gap in gaps if gap <= tol)
+    found = []
+    for i in range(U.shape[1]):
+        gap = np.minimum(np.linalg.norm(U[:, i, None] - U, axis=0), np.linalg.norm(U[:, i, None] + U, axis=0))
+        found += [(i, int(j)) for j in np.flatnonzero(gap <= tol) if i < j]
+    return tuple(found)

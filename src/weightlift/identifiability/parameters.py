@@ -16,5 +16,5 @@ def count_parameters(network: Network, *, bias: bool = False, offset: bool = Fal
     >>> count_parameters(net), count_parameters(net, bias=True, offset=True)
     (6, 9)
     """
-    a_unit = network.n_inputs + (network.activation.degree is None) + bool(bias)
+    a_unit = network.n_inputs + (not network.activation.degree) + bool(bias)
     return network.n_units * a_unit + bool(offset)

@@ -70,7 +70,7 @@ def reflection_polynomials(network: Network, *, offset: bool) -> np.ndarray:
     coefficients = hermite_coefficients(network)
     length = np.linalg.norm(network.W, axis=0)
     U = network.W / np.where(length > 0, length, 1.0)
-    rows = [factor * c for factor, c in zip(power_factors(U), coefficients, strict=False)]
+    rows = [c * factor for c, factor in zip(coefficients, power_factors(U), strict=False)]
     return np.vstack([np.zeros((0, network.n_units)), *rows[int(offset) :]])
 
 

@@ -26,8 +26,11 @@ import numpy as np
 
 from weightlift.errors import ArgumentError
 from weightlift.identifiability.reflections import reflect, reflection, reflection_polynomials
-from weightlift.identifiability.subset_sums import MAX_FREE, MAX_HALF, SubsetSums
+from weightlift.identifiability.subset_sums import MAX_BITS, SubsetSums
 from weightlift.network import Network
+
+ROUNDING = 1e-14  # of the sums, relative to their terms
+NEAR_BITS = 16  # near patterns are searched for among at most 2^32, which takes less than a second
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +73,8 @@ def sign_patterns(
     array([[0, 0, 0, 0],
            [1, 1, 1, 0]])
     """
-    if not 0.0 < tol <= near < 1.0:
-        raise ArgumentError(f"tol and near must satisfy 0 < tol ≤ near < 1, not tol={tol!r}, near={near!r}.")
+    if not ROUNDING <= tol <= near < 1.0:
+        raise ArgumentError(f"tol and near must satisfy {ROUNDING:g} ≤ tol ≤ near < 1, not tol={tol!r}, near={near!r}.")
     if max_patterns < 1:
         raise ArgumentError(f"max_patterns must be at least 1, not {max_patterns!r}.")
     k = network.n_units
@@ -85,20 +88,20 @@ def sign_patterns(
     sums = SubsetSums.of(C / scale)
     rank = sums.pivots(tol)
     reach = near
-    answer = sums.small(near, limit=max_patterns)
+    answer = sums.small(near, limit=max_patterns, max_bits=NEAR_BITS)
     if answer is None or not answer[1]:
         reach = tol
         answer = sums.small(tol, limit=max_patterns)
     if answer is None:
         raise ArgumentError(
-            f"the network's {k} units obey {rank} independent conditions: 2^{k - rank} sign patterns are too many to try (at "
-            f"most 2^{MAX_FREE}), and so are two halves of {(k + 1) // 2} units (at most {MAX_HALF}, {2**MAX_HALF >> 27} GiB). "
-            "Compare chosen patterns by `reflect`."
+            f"the signs of {k} units obey {rank} independent conditions only: 2^{k - rank} patterns are too many to search "
+            f"(at most about 2^{2 * MAX_BITS}, in 1 GiB). Compare single patterns with the network by `reflect` and `distance`."
         )
     patterns, complete = answer
     sizes = scale * np.linalg.norm(patterns @ (C / scale).T, axis=1)
     exact = sizes <= tol * scale
-    unchanged = _fewest_first(patterns[exact])
+    unchanged = _fewest_first(patterns[exact & patterns.any(axis=1)])
+    unchanged = np.vstack([np.zeros((1, k), dtype=bool), unchanged])
     closest = np.argsort(sizes[~exact], kind="stable")
     return SignPatterns(
         unchanged,
@@ -130,11 +133,11 @@ def _distinct(network: Network, patterns: np.ndarray, symmetry: bool, tol: float
 
     Each reflected unit must then have its opposite in the network, so only patterns of such units need to be compared.
     """
-    distinct = patterns.any(axis=1) & (not symmetry)
+    distinct = np.asarray(patterns.any(axis=1)) & (not symmetry)
     V = np.vstack([network.W, network.b])
     length = np.linalg.norm(V, axis=0)
     V = V / np.where(length > 0, length, 1.0)
-    opposite = (np.linalg.norm(V[:, :, None] + V[:, None, :], axis=0) <= 2 * math.sqrt(tol)).any(axis=1)
+    opposite = (V.T @ V < -1 + 1e-6).any(axis=1)
     for i in np.flatnonzero(distinct & ~(patterns & ~opposite).any(axis=1)):
         distinct[i] = not reflect(network, patterns[i], offset=False).equivalent(network, tol)
-    return np.asarray(distinct)
+    return distinct

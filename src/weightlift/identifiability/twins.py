@@ -40,16 +40,16 @@ def twin(
         a = generator.choice([-1.0, 1.0], net.n_units) * generator.uniform(0.5, 1.5, net.n_units)
         network = replace(net, a=a)
     if len(reflection(network.activation)[1]) <= 1:
-        raise ActivationError(f"reflections are symmetries of {network.activation.name!r}: its networks have no twins of this kind.")
+        raise ActivationError(f"reflections are symmetries of {network.activation.name!r}; twins need a remainder.")
     S = _units(subset, network.n_units)
     C = reflection_polynomials(replace(network, a=np.ones(network.n_units)), offset=False)[:, S]
     length = np.linalg.norm(C, axis=0)
     if not length.all():
-        raise ArgumentError(f"unit {S[int(np.argmin(length))]} is zero: its reflection is no other unit. Leave it out of subset.")
+        raise ArgumentError(f"unit {S[int(np.argmin(length))]} is zero, hence its own reflection; leave it out of subset.")
     null = _null_space(C / length)
     if null.shape[1] == 0:
         raise SingularError(
-            f"the {len(S)} units of subset are independent: reflecting them always changes f. Name more units, or dependent ones."
+            f"the {len(S)} units of subset are independent: reflecting them changes f. Name more units, or dependent ones."
         )
     share = np.linalg.norm(null, axis=1)
     if share.min() < ABSENT:

@@ -4,7 +4,8 @@ Model   T_j = E[y He_j(x)] = Σᵢ ζ_j(i) uᵢ^{⊗j},  ζ_j(i) = aᵢ m_j(‖w
 Solve   (UᵀU)^{∘j} ζ_j = [E y He_j(⟨uᵢ, x⟩)]ᵢ: least squares on T_j without the tensor (∘j: entrywise power).
 Then    homogeneous φ of degree q, aᵢ = ±1, ζ_j = aᵢ m_j(1) ‖wᵢ‖^q sᵢʲ: signs from parity, lengths from size;
         other φ: (‖wᵢ‖, aᵢ) from the ratio of ζ_j's, by Gauss–Newton with m_j′(σ) = (m_{j+2}(σ) + j m_j(σ))/σ.
-Needs   independent uᵢ^{⊗j}; x ~ N(0, I); no biases.
+Needs   independent uᵢ^{⊗j}; x ~ N(0, I); no biases, except those that a known mean ν of the raw inputs causes: in whitened
+        inputs a bias-free unit has bias ‖wᵢ‖ βᵢ with βᵢ = ⟨w̄ᵢ, ν⟩ known up to its sign sᵢ.
 Cost    one pass O(n d k), then O(k³).
 """
 
@@ -34,17 +35,23 @@ class Magnitudes:
     zeta: dict[int, np.ndarray]
 
 
-def magnitudes_and_signs(samples: Samples, U: np.ndarray, activation: Activation) -> Magnitudes:
-    """RECMAGSIGN for unit directions U (d, k), in every parity case and for non-homogeneous φ."""
+def magnitudes_and_signs(
+    samples: Samples, U: np.ndarray, activation: Activation, *, center: np.ndarray | None = None
+) -> Magnitudes:
+    """RECMAGSIGN for unit directions U (d, k), in every parity case and for non-homogeneous φ.
+
+    center: ν (d,), the mean of the raw inputs in whitened coordinates, S^{-1/2} μ; the network returned has the biases it causes.
+    """
     choice = choose_moments(activation)
-    homogeneous = activation.degree is not None
-    orders = [j for j in (choice.odd, choice.even) if j is not None] if homogeneous else _informative(choice)
+    beta = np.zeros(U.shape[1]) if center is None else center @ U
+    plain = activation.degree is not None and not beta.any()
+    orders = [j for j in (choice.odd, choice.even) if j is not None] if plain else _informative(choice, bool(beta.any()))
     zeta = directional_coefficients(samples, U, tuple(orders))
-    if homogeneous:
+    if plain:
         signs, a, lengths = _homogeneous(zeta, choice, activation)
     else:
-        signs, a, lengths = _general(zeta, activation)
-    network = Network(U * (signs * lengths), a, activation=activation)
+        signs, a, lengths = _general(zeta, activation, beta)
+    network = Network(U * (signs * lengths), a, signs * lengths * beta, activation=activation)
     return Magnitudes(_with_offset(samples, network), zeta)
 
 
@@ -104,38 +111,53 @@ def _homogeneous(
     return s, a, np.abs(size) ** (1 / activation.degree)
 
 
-def _informative(choice: MomentChoice) -> list[int]:
-    return [j for j in (1, 2, 3, 4) if choice.nonzero[j]]
+def _informative(choice: MomentChoice, shifted: bool) -> list[int]:
+    return [j for j in (1, 2, 3, 4) if shifted or choice.nonzero[j]]
 
 
-def _general(zeta: dict[int, np.ndarray], activation: Activation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(s, a, ‖w‖) minimising Σ_j (ζ_j − a sʲ m_j(σ))²/j!, a solved for, σ on a grid and then polished.
+def _general(
+    zeta: dict[int, np.ndarray], activation: Activation, beta: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(s, a, ‖w‖) minimising Σ_j (ζ_j − a sʲ m_j(σ, sσβ))²/j!, a solved for, σ on a grid and then polished.
 
-    For odd φ this is m₃(σ)/m₁(σ) = ζ₃/ζ₁, whose left side falls strictly for tanh, sigmoid and erf.
+    For odd φ and β = 0 this is m₃(σ)/m₁(σ) = ζ₃/ζ₁, whose left side falls strictly for tanh, sigmoid and erf. For homogeneous φ
+    σ stays 1: a carries the size.
     """
     orders = np.array(sorted(zeta))
     weights = np.array([1 / math.sqrt(math.factorial(j)) for j in orders])
     target = weights[:, None] * np.stack([zeta[j] for j in orders])  # (J, k)
-    grid = weights[:, None] * activation.hermites(max(orders), LENGTH_GRID)[orders]  # (J, G)
-    parities = np.array([1.0, -1.0]) if len({j % 2 for j in orders}) == 2 else np.array([1.0])
-    shapes = grid[None] * parities[:, None, None] ** orders[None, :, None]  # (2 or 1, J, G)
-    inner = np.einsum("sjg,jk->sgk", shapes, target)
-    explained = inner**2 / np.sum(shapes**2, axis=1)[:, :, None]
+    lengths = LENGTH_GRID if activation.degree is None else np.ones(1)
+    parities = np.array([1.0, -1.0])
+    offsets = parities[:, None, None] * lengths[None, :, None] * beta  # (2, G, k)
+    moments = activation.hermites(max(orders), lengths[None, :, None], offsets)[orders]  # (J, 2, G, k)
+    shapes = weights[:, None, None, None] * moments * parities[None, :, None, None] ** orders[:, None, None, None]
+    inner = np.sum(shapes * target[:, None, None, :], axis=0)
+    explained = inner**2 / np.maximum(np.sum(shapes**2, axis=0), np.finfo(float).tiny)
     best = np.argmax(explained.reshape(-1, target.shape[1]), axis=0)
-    s = parities[best // len(LENGTH_GRID)]
-    sigma = LENGTH_GRID[best % len(LENGTH_GRID)]
-    return (s, *_polish(target, weights, orders, s, sigma, activation))
+    s, sigma = parities[best // len(lengths)], lengths[best % len(lengths)]
+    if activation.degree is not None:
+        chosen = np.arange(len(s))
+        top, bottom = (v.reshape(-1, len(s))[best, chosen] for v in (inner, np.sum(shapes**2, axis=0)))
+        return s, top / bottom, sigma
+    return (s, *_polish(target, weights, orders, s, sigma, activation, beta))
 
 
 def _polish(
-    target: np.ndarray, weights: np.ndarray, orders: np.ndarray, s: np.ndarray, sigma: np.ndarray, activation: Activation
+    target: np.ndarray,
+    weights: np.ndarray,
+    orders: np.ndarray,
+    s: np.ndarray,
+    sigma: np.ndarray,
+    activation: Activation,
+    beta: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Gauss–Newton in (a, log σ) for all units at once; (a, σ)."""
     scale = weights[:, None] * s[None, :] ** orders[:, None]
     for _ in range(POLISH_STEPS):
-        m = activation.hermites(max(orders) + 2, sigma)
+        m = activation.hermites(max(orders) + 2, sigma, s * sigma * beta)
         shape = scale * m[orders]
-        slope = scale * (m[orders + 2] + orders[:, None] * m[orders])  # σ ∂σ
+        # σ ∂σ m_j(σ, sσβ) = m_{j+2} + j m_j + sβ m_{j+1}
+        slope = scale * (m[orders + 2] + orders[:, None] * m[orders] + s * beta * m[orders + 1])
         a = np.sum(shape * target, axis=0) / np.sum(shape**2, axis=0)
         residual = target - a * shape
         tangent = a * (slope - shape * np.sum(shape * slope, axis=0) / np.sum(shape**2, axis=0))
@@ -153,7 +175,7 @@ def _with_offset(samples: Samples, network: Network) -> Network:
     if reflection is None or reflection[0] > 0 or len(reflection[1]) != 1 or reflection[1][0] == 0:
         return network
     mean = float(to_numpy(samples.mean(DirectionalMoments(network.W[:, :1], (0,)))[0])[0])
-    constant = float(network.a @ network.activation.m(0, np.linalg.norm(network.W, axis=0)))
+    constant = float(network.a @ network.activation.hermite(0, np.linalg.norm(network.W, axis=0), network.b))
     return Network(network.W, network.a, network.b, mean - constant, network.activation)
 
 

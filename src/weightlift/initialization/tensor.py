@@ -45,10 +45,11 @@ def tensor_init(
     preset: str = "default",
     split: bool = False,
     subspace: str = "auto",
+    center: np.ndarray | None = None,
     rng: np.random.Generator | int = 0,
 ) -> TensorInit:
     """Algorithm 1. `split` partitions the rows in three, one part a moment, as the theory wants it; see `leading_subspace`
-    for `subspace` ("paper" always uses "power").
+    for `subspace` ("paper" always uses "power"). `center`: see `magnitudes_and_signs`.
 
     >>> import weightlift as wl
     >>> truth = wl.teachers.conditioned(10, 3, activation="squared_relu", rng=0)
@@ -65,7 +66,7 @@ def tensor_init(
     V = _subspace(s2, n_units, choice, subspace, rng)  #                       POWERMETHOD     (d, k)
     R = _tensor(s3, V.V, choice)  #                                            M3 or M4 in V   (k, k, k[, k])
     parts = decompose(R, n_units, rng=rng)  #                                  KCL
-    sizes = magnitudes_and_signs(s4, V.V @ parts.factors, activation)  #       RECMAGSIGN
+    sizes = magnitudes_and_signs(s4, V.V @ parts.factors, activation, center=center)  #  RECMAGSIGN
     return TensorInit(sizes.network, V, parts, choice)
 
 

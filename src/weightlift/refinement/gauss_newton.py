@@ -68,38 +68,50 @@ def gauss_newton(
     tol: float = 1e-9,
     ridge: float = 0.0,
     solver: str = "auto",
+    damping: float = FIRST_DAMPING,
+    unit: bool = False,
+    first: bool = False,
 ) -> Refinement:
     """Minimise ½ E r² (+ ½ ridge ‖θ‖²) over the free parameters among W, a, b, c.
 
     A start ends when its risk is at rounding level, when a step lowers it by less than `tol` relatively, or when no damping
     lowers it. solver: "dense" normal equations, matrix-free "cg", or "auto" (dense up to 5,000 parameters).
+    unit: keep every (wᵢ, bᵢ) at length one; sizes then belong to the free output weights.
+    first: end all starts once one of them is exact.
     """
     moves = Free.of(free)
     students = _students(samples, start)
+    if unit:
+        if not moves.a:
+            raise ArgumentError("unit=True leaves sizes to the output weights: add 'a' to free.")
+        students = project_outputs(samples, _on_spheres(students), offset=moves.c)
     d, S, k = students.shape
     if solver not in ("auto", "dense", "cg"):
         raise ArgumentError(f"solver must be 'auto', 'dense' or 'cg', not {solver!r}.")
     dense = solver == "dense" or (solver == "auto" and moves.size(d, k) <= DENSE_LIMIT)
     scale = _target_size(samples, students)
     risks = _risks(samples, students, moves, ridge)
-    damping = FIRST_DAMPING + 0.0 * risks
+    dampings = damping + 0.0 * risks
     history, endings = [to_numpy(risks)], np.full(S, None, dtype=object)
     active = np.arange(S)
     step = 0
     while len(active) and step < iterations:
         step += 1
         part = _take(students, active)
-        factors = damping[:, None] * as_like(np.array(FACTORS), damping)
+        factors = dampings[:, None] * as_like(np.array(FACTORS), dampings)
         candidates = _candidates(samples, part, moves, factors, ridge, dense)
+        candidates = _on_spheres(candidates) if unit else candidates
         found, candidates = _evaluate(samples, candidates, moves, ridge, len(active))
-        part, part_risks, damping = _choose(part, candidates, found, _at(risks, active), factors, damping)
         before = _at(risks, active)
-        students, risks = _put(students, part, active), _put_values(risks, part_risks, active)
+        part, after, dampings = _choose(part, candidates, found, before, factors, dampings)
+        students, risks = _put(students, part, active), _put_values(risks, after, active)
         history.append(to_numpy(risks))
-        done = _endings(to_numpy(before), to_numpy(part_risks), to_numpy(damping), scale, tol)
+        done = _endings(to_numpy(before), to_numpy(after), to_numpy(dampings), scale, tol)
         endings[active] = done
         going = np.array([e is None for e in done])
-        active, damping = active[going], _at(damping, np.flatnonzero(going))
+        active, dampings = active[going], _at(dampings, np.flatnonzero(going))
+        if first and Ending.EXACT in done:
+            break
     endings[[e is None for e in endings]] = Ending.ITERATIONS
     return Refinement(students, to_numpy(risks), tuple(endings), step, np.array(history))
 
@@ -135,7 +147,7 @@ def _candidates(
     if dense:
         _, gradient, gram = samples.mean(NormalEquations(students, moves))
         gradient, gram = _with_ridge(gradient, gram, theta, ridge)
-        steps = [_solve(gram, gradient, dampings[:, i]) for i in range(dampings.shape[1])]
+        steps = _damped_steps(gram, gradient, dampings)
     else:
         steps = _conjugate_gradients(samples, students, moves, theta, dampings, ridge)
     stacked = xp.concat([theta - s for s in steps], axis=0)
@@ -149,17 +161,23 @@ def _with_ridge(gradient: Array, gram: Array, theta: Array, ridge: float) -> tup
     return gradient + ridge * theta, gram + ridge * xp.eye(theta.shape[1], dtype=gram.dtype, device=gram.device)
 
 
-def _solve(gram: Array, gradient: Array, damping: Array) -> Array:
-    """(JᵀJ + μ D)⁻¹ Jᵀr scaled by D^{-1/2}, D = diag(JᵀJ) kept away from zero for dead units."""
+def _damped_steps(gram: Array, gradient: Array, dampings: Array) -> list[Array]:
+    """(JᵀJ + μ D)⁻¹ Jᵀr for every damping, scaled by D^{-1/2}, D = diag(JᵀJ) kept away from zero for dead units."""
     xp = array_namespace(gram)
-    p = gram.shape[1]
-    eye = xp.eye(p, dtype=gram.dtype, device=gram.device)
-    diagonal = xp.sum(gram * eye, axis=2)
-    largest = xp.max(diagonal, axis=1, keepdims=True)
-    root = xp.sqrt(xp.maximum(diagonal, 1e-10 * largest) + TINY)
-    scaled = gram / (root[:, :, None] * root[:, None, :]) + damping[:, None, None] * eye
-    solution = xp.linalg.solve(scaled, (gradient / root)[:, :, None])[:, :, 0] / root
-    return xp.where(xp.isfinite(solution), solution, 0.0 * gradient)
+    eye = xp.eye(gram.shape[1], dtype=gram.dtype, device=gram.device)
+    root = _root_diagonal(gram, 1e-10)
+    scaled, target = gram / (root[:, :, None] * root[:, None, :]), (gradient / root)[:, :, None]
+    steps = []
+    for i in range(dampings.shape[1]):
+        solution = xp.linalg.solve(scaled + dampings[:, i][:, None, None] * eye, target)[:, :, 0] / root
+        steps.append(xp.where(xp.isfinite(solution), solution, 0.0 * gradient))
+    return steps
+
+
+def _root_diagonal(gram: Array, floor: float) -> Array:
+    xp = array_namespace(gram)
+    diagonal = xp.linalg.diagonal(gram)
+    return xp.sqrt(xp.maximum(diagonal, floor * xp.max(diagonal, axis=1, keepdims=True)) + TINY)
 
 
 def _conjugate_gradients(
@@ -200,6 +218,13 @@ def _curvature(samples: Samples, students: Students, moves: Free) -> Array:
     return xp.sum(product * as_like(U, product), axis=1) / U.shape[1]
 
 
+def _on_spheres(students: Students) -> Students:
+    """Every (wᵢ, bᵢ) scaled to length one."""
+    xp = array_namespace(students.W)
+    length = xp.sqrt(xp.sum(students.W**2, axis=0) + students.b**2 + TINY)
+    return replace(students, W=students.W / length, b=students.b / length)
+
+
 def _evaluate(samples: Samples, candidates: Students, moves: Free, ridge: float, S: int) -> tuple[Array, Students]:
     """Risks (C, S) of the candidates, after the output layer is solved for where it is free."""
     if moves.a and moves.W and not ridge:
@@ -214,10 +239,8 @@ def project_outputs(samples: Samples, students: Students, *, offset: bool) -> St
     """The students with a (and c where `offset`) at their least-squares values."""
     gram, target = samples.mean(OutputEquations(students, offset))
     xp = array_namespace(gram)
-    q = gram.shape[1]
-    eye = xp.eye(q, dtype=gram.dtype, device=gram.device)
-    diagonal = xp.sum(gram * eye, axis=2)
-    root = xp.sqrt(xp.maximum(diagonal, 1e-12 * xp.max(diagonal, axis=1, keepdims=True)) + TINY)
+    eye = xp.eye(gram.shape[1], dtype=gram.dtype, device=gram.device)
+    root = _root_diagonal(gram, 1e-12)
     scaled = gram / (root[:, :, None] * root[:, None, :]) + 1e-14 * eye
     solution = xp.linalg.solve(scaled, (target / root)[:, :, None])[:, :, 0] / root
     rest = target - xp.matmul(gram, solution[:, :, None])[:, :, 0]  # undoes the guard's bias

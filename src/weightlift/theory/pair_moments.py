@@ -12,7 +12,7 @@ angles        φ and ψ positively homogeneous of integer degree, b = c = 0. In 
 conditioning  any φ and ψ, kinks anywhere, biases. Given z₁, the integrals over z₂ are those of ψ alone, closed where ψ has
               closed forms. The outer panels shrink geometrically towards the points where an argument meets 0 or a kink,
               down to the width s/|r| over which z₂ blurs a kink of ψ. Functions without kinks are summed over equispaced
-              nodes. Refined until two resolutions agree to 1e-12. O(10³ … 10⁵) a pair.
+              nodes. Refined until two resolutions agree. O(10³ … 10⁶) a pair, absolute accuracy about 1e-12.
 """
 
 from __future__ import annotations
@@ -27,13 +27,15 @@ from weightlift.activations import Activation
 from weightlift.activations.quadrature import MAX_FLOATS, Function, normal_density
 from weightlift.errors import ActivationError
 
-REACH = 11.0  # e^{−REACH²/2} = 5e-27
-STEP = 0.25  # between equispaced nodes, at scales up to 1
+REACH = 10.0  # e^{−REACH²/2} = 2e-22
+STEP = 0.3  # between equispaced nodes, at scales up to 1; the error is e^{−2πy/STEP} for poles of φ at ±iy
+WIDTH = 2.0  # of panels far from critical points
 GAUSS_NODES = 16
 MAX_LEVELS = 48  # halvings of a panel towards a critical point
 PARALLEL = 1e-14  # sines below it are rounding
-AGREEMENT = 1e-12
-MAX_HALVINGS = 4
+AGREEMENT = 1e-10  # of two resolutions with panels; the finer one is then good to 1e-12 where φ is smooth between its kinks
+GEOMETRIC = 1e-6  # of two resolutions with equispaced nodes, where halving the step squares the error
+MAX_HALVINGS = 6
 
 Nodes = tuple[np.ndarray, np.ndarray]  # z and weights that contain the normal density
 
@@ -54,10 +56,10 @@ class Pairs:
 
     @classmethod
     def of(cls, phi: Activation, W: np.ndarray, b: np.ndarray, psi: Activation, V: np.ndarray, c: np.ndarray) -> Pairs:
-        """Every column of W (d, k) with every column of V (d, l): P = k l, the columns of V running faster."""
+        """Every column of W (d, k) with every column of V (d, m): P = k m, the columns of V running faster."""
         (w, sigma), (v, tau) = _directions(W), _directions(V)
-        k, l = W.shape[1], V.shape[1]
-        w, sigma, b = np.repeat(w, l, axis=1), np.repeat(sigma, l), np.repeat(b, l)
+        k, m = W.shape[1], V.shape[1]
+        w, sigma, b = np.repeat(w, m, axis=1), np.repeat(sigma, m), np.repeat(b, m)
         v, tau, c = np.tile(v, (1, k)), np.tile(tau, k), np.tile(c, k)
         r = np.sum(w * v, axis=0)
         q = v - r * w
@@ -126,25 +128,28 @@ def _by_angles(pairs: Pairs, left: int, right: int) -> np.ndarray:
 def _by_conditioning(pairs: Pairs, left: int, right: int) -> np.ndarray:
     result = np.empty((6, len(pairs)))
     pending = np.arange(len(pairs))
-    coarse, _ = _conditioned(pairs, left, right, 1)
+    pieces, agreement = (1.0, AGREEMENT) if pairs.phi.kinks or pairs.psi.kinks else (0.5, GEOMETRIC)
+    coarse, _ = _conditioned(pairs, left, right, pieces)
     for halving in range(1, MAX_HALVINGS + 1):
-        fine, size = _conditioned(pairs[pending], left, right, 2**halving)
-        settled = np.all(np.abs(fine - coarse) <= AGREEMENT * size, axis=0)
+        fine, size = _conditioned(pairs[pending], left, right, pieces * 2**halving)
+        settled = np.all(np.abs(fine - coarse) <= agreement * size, axis=0)
         result[:, pending[settled]] = fine[:, settled]
         pending, coarse = pending[~settled], fine[:, ~settled]
         if pending.size == 0:
             return result
     raise ActivationError(
-        f"the Gaussian integrals of {pairs.phi.name} and {pairs.psi.name} do not settle to {AGREEMENT:g} at the scales "
+        f"the Gaussian integrals of {pairs.phi.name} and {pairs.psi.name} do not settle at the scales "
         f"{pairs.sigma[pending[0]]:g} and {pairs.tau[pending[0]]:g}; declare every kink, and keep φ smooth between them."
     )
 
 
-def _conditioned(pairs: Pairs, left: int, right: int, pieces: int) -> tuple[np.ndarray, np.ndarray]:
+def _conditioned(pairs: Pairs, left: int, right: int, pieces: float) -> tuple[np.ndarray, np.ndarray]:
     """The six moments, (6, P), and the size of the largest integrand, (P,), at one resolution."""
     sigma, b, tau, c, r, s = (v[:, None] for v in (pairs.sigma, pairs.b, pairs.tau, pairs.c, pairs.r, pairs.s))
     z, weight = _outer_nodes(pairs, pieces)
     weight = weight * _derivative(pairs.phi, left)(sigma * z + b)
+    if not weight.any():  # φ″ of a piecewise linear φ
+        return np.zeros((6, len(pairs))), np.zeros(len(pairs))
     scale, offset = np.broadcast_arrays(tau * s, tau * r * z + c)
     n = _inner_integrals(pairs.psi, right, scale.ravel(), offset.ravel(), pieces).reshape(3, *offset.shape)
     terms = weight * _products(z, n)
@@ -156,13 +161,12 @@ def _products(z: np.ndarray, n: np.ndarray) -> np.ndarray:
     return np.stack([n[0], z * n[0], n[1], z * z * n[0], z * n[1], n[2] + n[0]])
 
 
-def _outer_nodes(pairs: Pairs, pieces: int) -> Nodes:
+def _outer_nodes(pairs: Pairs, pieces: float) -> Nodes:
     """Nodes in z₁ for each pair: (P, N), or (1, N) where all are the same."""
     slope = pairs.tau * pairs.r
     steepest = float(np.max(np.maximum(pairs.sigma, np.abs(slope))))
     if not (pairs.phi.kinks or pairs.psi.kinks):
-        z, weight = _equispaced(steepest, pieces)
-        return z[None], weight[None]
+        return _equispaced(steepest, pieces)
     finest = 1.0 / max(1.0, steepest)
     blurred = (pairs.s > 0) & (np.abs(slope) > 0)
     if pairs.psi.kinks and blurred.any():
@@ -172,29 +176,32 @@ def _outer_nodes(pairs: Pairs, pieces: int) -> Nodes:
     return _panels(np.unique(np.stack(centres, axis=1), axis=1), finest, pieces)
 
 
-def _inner_integrals(psi: Activation, order: int, scale: np.ndarray, offset: np.ndarray, pieces: int) -> np.ndarray:
+def _inner_integrals(psi: Activation, order: int, scale: np.ndarray, offset: np.ndarray, pieces: float) -> np.ndarray:
     """E ψ⁽ᵒʳᵈᵉʳ⁾(scale·z + offset) He_j(z), j = 0, 1, 2: (3, N), order ≤ 1."""
     if psi.closed_form is not None:
         n = psi.hermites(2 + order, scale, offset)
         if order == 0:
             return n
         still = np.stack([psi.derivative(offset), 0.0 * offset, 0.0 * offset])
-        return np.divide(n[1:], scale, out=still, where=scale > 0)  # Stein: E ψ He_{j+1} = scale E ψ′ He_j
+        return np.asarray(np.divide(n[1:], scale, out=still, where=scale > 0))  # Stein: E ψ He_{j+1} = scale E ψ′ He_j
     function, steepest = _derivative(psi, order), float(np.max(scale))
-    nodes = _equispaced(steepest, pieces)[0].size if not psi.kinks else 512 * pieces * len(psi.kinks)
-    rows = max(1, MAX_FLOATS // nodes)
     n = np.empty((3, scale.size))
+    rows = max(1, MAX_FLOATS // _inner_nodes(psi, scale[:1], offset[:1], steepest, pieces)[0].size)
     for i in range(0, scale.size, rows):
-        sigma, b = scale[i : i + rows, None], offset[i : i + rows, None]
-        if psi.kinks:
-            centres = np.concatenate([_crossing(kink - b, sigma) for kink in psi.kinks], axis=1)
-            z, weight = _panels(centres, 1.0 / max(1.0, steepest), pieces)
-        else:
-            z, weight = _equispaced(steepest, pieces)
-        values = weight * function(sigma * z + b)
+        sigma, b = scale[i : i + rows], offset[i : i + rows]
+        z, weight = _inner_nodes(psi, sigma, b, steepest, pieces)
+        values = weight * function(sigma[:, None] * z + b[:, None])
         for j, h in enumerate(hermite.polynomials(2, z)):
-            n[j, i : i + rows] = np.sum(values * h, axis=-1)
+            n[j, i : i + rows] = values @ h[0] if len(h) == 1 else np.sum(values * h, axis=1)
     return n
+
+
+def _inner_nodes(psi: Activation, scale: np.ndarray, offset: np.ndarray, steepest: float, pieces: float) -> Nodes:
+    """Nodes in z₂ for each row, (N, M), or (1, M) where all are the same."""
+    if not psi.kinks:
+        return _equispaced(steepest, pieces)
+    centres = np.stack([_crossing(kink - offset, scale) for kink in psi.kinks], axis=1)
+    return _panels(centres, 1.0 / max(1.0, steepest), pieces)
 
 
 def _derivative(activation: Activation, order: int) -> Function:
@@ -207,24 +214,25 @@ def _crossing(distance: np.ndarray, slope: np.ndarray) -> np.ndarray:
     return np.where(beyond, REACH, np.divide(distance, slope, out=np.zeros_like(distance), where=~beyond))
 
 
-def _equispaced(steepest: float, pieces: int) -> Nodes:
+def _equispaced(steepest: float, pieces: float) -> Nodes:
     """The trapezoidal rule, which converges geometrically for analytic functions that vanish at both ends."""
     n = math.ceil(REACH * pieces * max(1.0, steepest) / STEP)
-    z = np.linspace(-REACH, REACH, 2 * n + 1)
+    z = np.linspace(-REACH, REACH, 2 * n + 1)[None]
     return z, normal_density(z) * (REACH / n)
 
 
-def _panels(centres: np.ndarray, finest: float, pieces: int) -> Nodes:
-    """Gauss–Legendre nodes, (P, N), on panels of width 1 that halve towards the centres (P, C) down to `finest`."""
-    levels = min(math.ceil(math.log2(2.0 / finest)), MAX_LEVELS)
-    steps = 2.0 ** np.arange(1 - levels, 2)
+def _panels(centres: np.ndarray, finest: float, pieces: float) -> Nodes:
+    """Gauss–Legendre nodes, (P, N), on panels that halve towards the centres (P, C) until `finest`."""
+    levels = min(math.ceil(math.log2(WIDTH / finest)), MAX_LEVELS)
+    steps = WIDTH * 2.0 ** np.arange(-levels, 1)
     around = np.concatenate([-steps[::-1], [0.0], steps])
     graded = np.clip(centres[:, :, None] + around, -REACH, REACH).reshape(len(centres), -1)
-    uniform = np.broadcast_to(np.arange(-REACH, REACH + 1.0), (len(centres), int(2 * REACH) + 1))
-    edges = np.sort(np.concatenate([graded, uniform], axis=1), axis=1)
+    uniform = np.arange(-REACH, REACH + WIDTH, WIDTH)
+    edges = np.sort(np.concatenate([graded, np.broadcast_to(uniform, (len(centres), uniform.size))], axis=1), axis=1)
     x, w = np.polynomial.legendre.leggauss(GAUSS_NODES)
-    places = ((np.arange(pieces)[:, None] + (x + 1.0) / 2.0) / pieces).ravel()
+    count = math.ceil(pieces)
+    places = ((np.arange(count)[:, None] + (x + 1.0) / 2.0) / count).ravel()
     width = np.diff(edges, axis=1)[:, :, None]
     z = (edges[:, :-1, None] + width * places).reshape(len(centres), -1)
-    weight = (width * np.tile(w / (2.0 * pieces), pieces)).reshape(z.shape)
+    weight = (width * np.tile(w / (2.0 * count), count)).reshape(z.shape)
     return z, weight * normal_density(z)

@@ -32,7 +32,7 @@ def population_risk(student: Network, teacher: Network, *, noise_std: float = 0.
 
     >>> teacher = Network([[1.0], [0.0]], activation="relu")
     >>> population_risk(Network([[0.0], [1.0]]), teacher) * 2 * np.pi         # ½ (½ + ½ − 2/(2π))
-    2.1415926535897936
+    2.14159265358979
     """
     _check_inputs(student, teacher)
     if not 0.0 <= noise_std < math.inf:
@@ -61,12 +61,14 @@ def population_hessian(student: Network, teacher: Network, *, curvature: bool = 
     _check_inputs(student, teacher)
     _check_differentiable(student)
     d, k = student.W.shape
-    pairs = Pairs.of(student.activation, student.W, student.b, student.activation, student.W, student.b)
-    H = _matrices(pairs, pair_moments(pairs, 1, 1) * np.outer(student.a, student.a).ravel()).reshape(k, k, d, d)
+    i, j = np.triu_indices(k)
+    pairs = Pairs.of(student.activation, student.W, student.b, student.activation, student.W, student.b)[i * k + j]
+    H = np.zeros((k, k, d, d))
+    H[i, j] = H[j, i] = _sums(pairs, pair_moments(pairs, 1, 1) * student.a[i] * student.a[j], len(pairs))
     if curvature:
         for pairs, weights in _residual_pairs(student, teacher):
             moments = pair_moments(pairs, 2, 0) + (dirac_moments(pairs) if dirac else 0.0)
-            H[np.arange(k), np.arange(k)] += _matrices(pairs, moments * weights).reshape(k, -1, d, d).sum(axis=1)
+            H[np.arange(k), np.arange(k)] += _sums(pairs, moments * weights, k)
     H = H.transpose(2, 0, 3, 1)
     return np.asarray((H + H.transpose(2, 3, 0, 1)) / 2.0)
 
@@ -100,12 +102,13 @@ def _residual_pairs(student: Network, teacher: Network) -> Iterator[tuple[Pairs,
         yield Pairs.of(student.activation, student.W, student.b, psi, V, c), np.outer(student.a, weights).ravel()
 
 
-def _matrices(pairs: Pairs, moments: np.ndarray) -> np.ndarray:
-    """e₀ I + F C Fᵀ for each pair, (P, d, d): e₀ is the moment of 1, and F C Fᵀ corrects those of z₁², z₁z₂ and z₂²."""
+def _sums(pairs: Pairs, moments: np.ndarray, groups: int) -> np.ndarray:
+    """Σ e₀ I + F C Fᵀ over equal groups of pairs, (groups, d, d): e₀ is the moment of 1, C corrects those of z₁², z₁z₂, z₂²."""
     e0, e11, e12, e22 = moments[[0, 3, 4, 5]]
     C = np.stack([e11 - e0, e12, e12, e22 - e0], axis=1).reshape(-1, 2, 2)
-    eye = np.eye(pairs.frames.shape[1])
-    return np.asarray(e0[:, None, None] * eye + pairs.frames @ C @ pairs.frames.transpose(0, 2, 1))
+    d = pairs.frames.shape[1]
+    left, right = (F.reshape(groups, -1, d, 2).swapaxes(1, 2).reshape(groups, d, -1) for F in (pairs.frames @ C, pairs.frames))
+    return np.asarray(e0.reshape(groups, -1).sum(axis=1)[:, None, None] * np.eye(d) + left @ right.swapaxes(1, 2))
 
 
 def _check_inputs(student: Network, teacher: Network) -> None:
@@ -121,6 +124,6 @@ def _check_differentiable(student: Network) -> None:
     at_kink = ~student.W.any(axis=0) & np.any(student.b == kinks[:, None], axis=0)
     if at_kink.any():
         raise ArgumentError(
-            f"student has a unit ({int(np.argmax(at_kink))}) with weight zero at a kink of {student.activation.name}, where the "
-            "risk is not smooth in W; remove it or move it."
+            f"unit {int(np.argmax(at_kink))} of student has weight zero at a kink of {student.activation.name}, where the risk "
+            "is not smooth in W; remove it or move it."
         )

@@ -1,0 +1,121 @@
+"""Coordinates of a network in which its scale symmetry is fixed: what is estimated, counted and claimed.
+
+Homogeneous φ of degree q: a φ(z) = sign(a) φ(|a|^{1/q} z), so a unit is (w, b) with |a| = 1 and a sign. Other φ: (w, b, a).
+b belongs to the coordinates where biases are fitted, and c comes last where an offset is. The Jacobian of f in them is
+
+    ∂wᵢ = aᵢ φ′(zᵢ) x,   ∂bᵢ = aᵢ φ′(zᵢ),   ∂aᵢ = φ(zᵢ),   ∂c = 1,        zᵢ = ⟨wᵢ, x⟩ + bᵢ.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from weightlift.identifiability import reflect
+from weightlift.namespaces import Array, array_namespace
+from weightlift.network import Network
+from weightlift.refinement.normal_equations import Free
+from weightlift.risk import Students
+
+
+@dataclass(frozen=True, eq=False)
+class Gauge:
+    """The network with its scale fixed, and which of its parameters are coordinates."""
+
+    network: Network
+    free: Free
+
+    @classmethod
+    def of(cls, network: Network, *, bias: bool, offset: bool) -> Gauge:
+        if network.activation.degree:
+            return cls(network.absorbed(), Free(W=True, a=False, b=bias, c=offset))
+        return cls(network, Free(W=True, a=True, b=bias, c=offset))
+
+    @property
+    def size(self) -> int:
+        """p, the number of parameters."""
+        return self.free.size(self.network.n_inputs, self.network.n_units)
+
+    @property
+    def unit_size(self) -> int:
+        """Coordinates of one unit."""
+        return self.free.inputs(self.network.n_inputs) + self.free.a
+
+    @property
+    def theta(self) -> np.ndarray:
+        """(p,) in the order of `Free.pack`."""
+        return np.asarray(self.free.pack(Students.of(self.network))[0])
+
+    def coordinates(self, i: int) -> np.ndarray:
+        """Where the coordinates of unit i stand: w, then b, then a."""
+        k = self.network.n_units
+        return np.arange(self.unit_size) * k + i
+
+    def unit(self, i: int) -> tuple[np.ndarray, float]:
+        """Coordinates of unit i, and the sign of its output weight where that is not one of them."""
+        return self.theta[self.coordinates(i)], 0.0 if self.free.a else float(self.network.a[i])
+
+    def representatives(self, i: int) -> list[tuple[np.ndarray, float]]:
+        """Unit i, and its reflection where that is a symmetry of φ."""
+        reflection = self.network.activation.reflection
+        if reflection is None or len(reflection[1]) > 1:
+            return [self.unit(i)]
+        flips = np.arange(self.network.n_units) == i
+        return [self.unit(i), replace(self, network=reflect(self.network, flips)).unit(i)]
+
+    def perturbed(self, delta: np.ndarray) -> Students:
+        """Students at θ + δ, one for each row of δ (S, p)."""
+        S = delta.shape[0]
+        return self.free.unpack(self.theta + delta, Students.of(*[self.network] * S))
+
+    def relative_distance(self, own: np.ndarray, other: np.ndarray) -> float:
+        """The larger of the relative distances of (w, b) and of a between two units in normal form.
+
+        Normal form of homogeneous φ is ‖w‖ = 1 with the size ‖w‖^q in a.
+        """
+        (inner, a), (others, their_a) = self._normal_form(own), self._normal_form(other)
+        larger = max(float(np.linalg.norm(inner)), float(np.linalg.norm(others)))
+        gap = float(np.linalg.norm(inner - others)) / larger
+        return max(gap, abs(a - their_a) / max(abs(a), abs(their_a)))
+
+    def relative_size(self, i: int, region: np.ndarray) -> float:
+        """The largest relative distance, to first order, of unit i to those with δᵀ region⁻¹ δ ≤ 1."""
+        inner, a = self._normal_form(self.unit(i)[0])
+        T = self.normal_form_jacobian(i)
+        spread = T @ region @ T.T
+        squares = (float(np.linalg.eigvalsh(spread[:-1, :-1])[-1]) / float(inner @ inner), float(spread[-1, -1]) / a**2)
+        return math.sqrt(max(*squares, 0.0))
+
+    def normal_form_jacobian(self, i: int) -> np.ndarray:
+        """Derivative of unit i's normal form (w, b, a) in its coordinates; homogeneous φ: (w/‖w‖, b/‖w‖, sign(a) ‖w‖^q)."""
+        own, sign = self.unit(i)
+        if self.free.a:
+            return np.eye(self.unit_size)
+        d, q = self.network.n_inputs, float(self.network.activation.degree or 1.0)
+        length = float(np.linalg.norm(own[:d]))
+        radial = np.zeros(len(own))
+        radial[:d] = own[:d] / length
+        inner = (np.eye(len(own)) - np.outer(own, radial) / length) / length
+        return np.vstack([inner, sign * q * length ** (q - 1) * radial])
+
+    def _normal_form(self, unit: np.ndarray) -> tuple[np.ndarray, float]:
+        if self.free.a:
+            return unit[:-1], float(unit[-1])
+        length = max(float(np.linalg.norm(unit[: self.network.n_inputs])), np.finfo(float).tiny)
+        return unit / length, length ** float(self.network.activation.degree or 1.0)
+
+    def jacobian(self, X: Array, z: Array, students: Students) -> Array:
+        """J (m, p) at the rows of X; z (m, 1, k) are the preactivations of `students`, this network beside X."""
+        xp = array_namespace(X)
+        m, k = X.shape[0], self.network.n_units
+        slopes = (students.a * students.activation.derivative(z))[:, 0, :]
+        one = xp.ones((m, 1), dtype=X.dtype, device=X.device)
+        inputs = xp.concat([X, one], axis=1) if self.free.b else X
+        parts = [xp.reshape(inputs[:, :, None] * slopes[:, None, :], (m, inputs.shape[1] * k))]
+        if self.free.a:
+            parts.append(students.activation(z)[:, 0, :])
+        if self.free.c:
+            parts.append(one)
+        return xp.concat(parts, axis=1)

@@ -1,0 +1,237 @@
+"""Inference for a least-squares fit: standard errors, intervals, predictions, information criteria, the Cramér–Rao bound.
+
+Estimation  θ̂ minimises Σ w (f(x) − y)² over coordinates with the scale fixed (`gauge`), p of them; weights are taken as inverse
+            variances and normalised to Σ w = n, the number of rows with w > 0. σ̂² = Σ w r²/(n − p).
+Covariance  classical σ̂² H⁻¹, H = Σ w jjᵀ; robust n/(n − p) H⁻¹ (Σ w² r² jjᵀ) H⁻¹ (HC1) [White 1980; MacKinnon & White 1985].
+Units       in normal form, by the delta method: w/‖w‖, b/‖w‖ and a‖w‖^q for φ homogeneous of degree q; else w, b and a.
+Bound       σ² tr(H⁻¹) at the truth on the drawn inputs: what the squared error of any unbiased estimate of θ is at least.
+Cost        two passes, O(n p²) and O(p³).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from weightlift.certificate.gauge import Gauge
+from weightlift.certificate.information import Information
+from weightlift.certificate.rows import Agreement
+from weightlift.certificate.scores import Scores
+from weightlift.errors import ArgumentError, ShapeError, SingularError, TooFewRowsError
+from weightlift.namespaces import Array, array_namespace, as_like, to_numpy
+from weightlift.network import Network
+from weightlift.risk import Students
+from weightlift.samples import Samples
+from weightlift.samples import open as open_samples
+
+if TYPE_CHECKING:
+    from weightlift.certificate.summary import Summary
+
+
+def inference(
+    network: Network,
+    X: Any,
+    y: Any = None,
+    *,
+    sample_weight: Any = None,
+    bias: bool | None = None,
+    offset: bool | None = None,
+    robust: bool = True,
+) -> Inference:
+    """Standard errors and what follows from them, for a network at its least-squares fit to rows (X, y) or to a source.
+
+    bias, offset: whether b and c were fitted; inferred from the network when None. robust: the sandwich covariance, which
+    allows for noise whose size depends on x, instead of the classical one. Nothing here is right for a network that is not a
+    regular fit: `certify` checks that.
+
+    >>> from weightlift import draw, teachers
+    >>> from weightlift.refinement.gauss_newton import gauss_newton
+    >>> truth = teachers.conditioned(3, 1, activation="relu", rng=1)
+    >>> X, y = draw(truth, 1000, noise_std=0.1, rng=2)
+    >>> result = inference(gauss_newton(open_samples(X, y), truth).network, X, y)
+    >>> result.names, result.n_parameters, round(result.noise_std, 2)
+    (('w[0,0]', 'w[0,1]', 'w[0,2]', 'a[0]'), 3, 0.1)
+    """
+    samples = _rows(network, X, y, sample_weight)
+    bias = bool(np.any(network.b)) if bias is None else bool(bias)
+    offset = network.c != 0.0 if offset is None else bool(offset)
+    normal = network.canonical()
+    gauge = Gauge.of(normal, bias=bias, offset=offset)
+    _, _, _, rows, _, _, _, squares = (float(v) for v in samples.fold(Agreement(normal)))
+    n, p = int(rows), gauge.size
+    if n <= p:
+        raise TooFewRowsError(f"{n} rows leave no degrees of freedom for {p} parameters; give more rows.")
+    information = _full_rank(samples, gauge)
+    scale = n / information.total
+    variance = scale * information.rss / (n - p)
+    classical = variance / scale * information.inverse
+    meat = to_numpy(samples.fold(Scores(gauge, information.half_inverse))[0])
+    sandwich = n / (n - p) * information.inverse @ meat @ information.inverse
+    return Inference(
+        normal, bias, offset, robust, n, p, math.sqrt(variance), scale * information.rss, scale * squares, classical, sandwich
+    )
+
+
+def cramer_rao(network: Network, X: Any, noise_std: float, *, bias: bool | None = None, offset: bool | None = None) -> float:
+    """σ² tr(JᵀJ)⁻¹ at the network, in coordinates with the scale fixed, on the inputs X (n, d) or on a source's.
+
+    For homogeneous φ the coordinates are W (and b) with |a| = 1: the bound for E ‖Ŵ − W‖².
+    """
+    if not noise_std >= 0:
+        raise ArgumentError(f"noise_std must not be negative, not {noise_std!r}.")
+    samples = X if hasattr(X, "fold") else open_samples(X, np.zeros(len(X)) if isinstance(X, list) else 0.0 * X[:, 0])
+    samples = _rows(network, samples, None, None)
+    bias = bool(np.any(network.b)) if bias is None else bool(bias)
+    offset = network.c != 0.0 if offset is None else bool(offset)
+    information = _full_rank(samples, Gauge.of(network, bias=bias, offset=offset))
+    return float(noise_std**2 * np.trace(information.inverse))
+
+
+@dataclass(frozen=True, eq=False)
+class Inference:
+    """What a fit says about its parameters; the table's order is unit by unit w, b, a, and c last."""
+
+    network: Network  # in normal form
+    bias: bool
+    offset: bool
+    robust: bool
+    n_rows: int
+    n_parameters: int
+    noise_std: float  # of a row of mean weight
+    rss: float  # Σ w r², Σ w = n
+    tss: float  # Σ w y²
+    classical: np.ndarray = field(repr=False)  # (p, p), in the coordinates of the gauge
+    sandwich: np.ndarray = field(repr=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        d, k = self.network.W.shape
+        names: list[str] = []
+        for i in range(k):
+            names += [f"w[{i},{j}]" for j in range(d)] + ([f"b[{i}]"] if self.bias else []) + [f"a[{i}]"]
+        return (*names, "c") if self.offset else tuple(names)
+
+    @cached_property
+    def estimates(self) -> np.ndarray:
+        """(P,) in the order of `names`."""
+        net = self.network
+        rows = [net.W, *([net.b[None, :]] if self.bias else []), net.a[None, :]]
+        values = np.concatenate(rows).T.reshape(-1)
+        return np.append(values, net.c) if self.offset else values
+
+    @cached_property
+    def covariance(self) -> np.ndarray:
+        """(P, P) of the parameters in normal form; singular for homogeneous φ, where ‖w‖ = 1."""
+        T = self._delta
+        return np.asarray(T @ (self.sandwich if self.robust else self.classical) @ T.T)
+
+    @property
+    def standard_errors(self) -> np.ndarray:
+        return np.asarray(np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0)))
+
+    @property
+    def z_values(self) -> np.ndarray:
+        errors = self.standard_errors
+        return np.asarray(self.estimates / np.where(errors > 0, errors, np.inf))
+
+    @property
+    def p_values(self) -> np.ndarray:
+        """Of the hypothesis that the parameter is zero, two-sided, by Student's law with n − p degrees of freedom."""
+        from scipy.stats import t
+
+        return np.asarray(2.0 * t.sf(np.abs(self.z_values), self.n_rows - self.n_parameters))
+
+    def intervals(self, level: float = 0.95) -> np.ndarray:
+        """(P, 2) confidence intervals."""
+        half = self._quantile(level) * self.standard_errors
+        return np.stack([self.estimates - half, self.estimates + half], axis=1)
+
+    def predict(self, X: Array, level: float = 0.95, *, noise: bool = True) -> tuple[Array, Array, Array]:
+        """f(x) with the ends of its interval (m,): for a new observation of mean weight, or, without noise, for f(x) itself."""
+        gauge = self._gauge
+        X = np.asarray(X, dtype=float) if isinstance(X, list) else X
+        if X.ndim != 2 or X.shape[1] != self.network.n_inputs:
+            raise ShapeError(f"X must have shape (m, {self.network.n_inputs}), not {tuple(X.shape)}.")
+        xp = array_namespace(X)
+        students = Students.of(gauge.network).like(X)
+        J = gauge.jacobian(X, students.preactivations(X), students)
+        C = as_like(self.sandwich if self.robust else self.classical, X)
+        variance = xp.sum(xp.matmul(J, C) * J, axis=1) + (self.noise_std**2 if noise else 0.0)
+        centre, half = self.network.predict(X), self._quantile(level) * xp.sqrt(variance)
+        return centre, centre - half, centre + half
+
+    @property
+    def log_likelihood(self) -> float:
+        """Gaussian, at its maximum over σ."""
+        n = self.n_rows
+        return -0.5 * n * (math.log(2 * math.pi * max(self.rss, np.finfo(float).tiny) / n) + 1.0)
+
+    @property
+    def aic(self) -> float:
+        return 2.0 * self.n_parameters - 2.0 * self.log_likelihood
+
+    @property
+    def bic(self) -> float:
+        return math.log(self.n_rows) * self.n_parameters - 2.0 * self.log_likelihood
+
+    @property
+    def cramer_rao(self) -> float:
+        """σ̂² tr(JᵀJ)⁻¹, the bound with the estimates put in place of the truth."""
+        return float(np.trace(self.classical))
+
+    @property
+    def efficiency(self) -> float:
+        """The robust estimate of the squared error over the bound: near one for noise of one size."""
+        return float(np.trace(self.sandwich) / np.trace(self.classical))
+
+    def summary(self, level: float = 0.95) -> Summary:
+        """A table that prints as text and as HTML, and turns into a data frame."""
+        from weightlift.certificate.summary import Summary
+
+        return Summary(self, level)
+
+    @property
+    def _gauge(self) -> Gauge:
+        return Gauge.of(self.network, bias=self.bias, offset=self.offset)
+
+    @cached_property
+    def _delta(self) -> np.ndarray:
+        """(P, p): derivative of the normal form in the coordinates."""
+        gauge, k = self._gauge, self.network.n_units
+        T = np.zeros((len(self.names), gauge.size))
+        each = gauge.unit_size + (not gauge.free.a)
+        for i in range(k):
+            T[i * each : (i + 1) * each, gauge.coordinates(i)] = gauge.normal_form_jacobian(i)
+        if self.offset:
+            T[-1, -1] = 1.0
+        return T
+
+    def _quantile(self, level: float) -> float:
+        from scipy.stats import t
+
+        if not 0 < level < 1:
+            raise ArgumentError(f"level must be between 0 and 1, not {level!r}.")
+        return float(t.isf((1 - level) / 2, self.n_rows - self.n_parameters))
+
+
+def _rows(network: Network, X: Any, y: Any, sample_weight: Any) -> Samples:
+    samples = open_samples(X, y, sample_weight=sample_weight)
+    if samples.d != network.n_inputs:
+        raise ShapeError(f"X has {samples.d} inputs and the network {network.n_inputs}; they must agree.")
+    if not math.isfinite(samples.n):
+        raise ArgumentError("X is a population without rows; draw some with weightlift.draw(network, n).")
+    return samples
+
+
+def _full_rank(samples: Samples, gauge: Gauge) -> Information:
+    information = Information.of(samples, gauge)
+    if not information.full_rank:
+        raise SingularError(
+            f"the rows do not determine all {gauge.size} parameters (condition {information.condition:.1g}); use "
+            "fewer units, or ask `certify` which ones are in doubt."
+        )
+    return information

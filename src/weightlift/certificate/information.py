@@ -1,0 +1,111 @@
+"""The information matrix JᵀJ of a network on rows, in coordinates with its scale fixed, and how well it is conditioned.
+
+Conditioning is judged with unit diagonal, D^{-1/2} JᵀJ D^{-1/2}, so that the inputs' units of measurement do not matter.
+Cost  one pass, O(n p²/4), and O(p³).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.linalg
+
+from weightlift.certificate.gauge import Gauge
+from weightlift.namespaces import to_numpy
+from weightlift.refinement.normal_equations import NormalEquations
+from weightlift.risk import Students
+from weightlift.samples import Samples
+
+DENSE = 500  # largest matrix whose spectrum is computed directly
+MAX_CONDITION = 1e11  # of JᵀJ with unit diagonal; beyond it the inverse has fewer than five digits
+
+
+@dataclass(frozen=True, eq=False)
+class Information:
+    """Σ w jjᵀ (p, p), Σ w r j (p,) and Σ w r², j the rows of J."""
+
+    gauge: Gauge
+    gram: np.ndarray
+    gradient: np.ndarray
+    rss: float
+    total: float  # Σ w
+
+    @classmethod
+    def of(cls, samples: Samples, gauge: Gauge) -> Information:
+        risk, gradient, gram = (to_numpy(s)[0] for s in samples.fold(NormalEquations(Students.of(gauge.network), gauge.free)))
+        return cls(gauge, 0.5 * (gram + gram.T), gradient, 2.0 * float(risk), samples.total)
+
+    @cached_property
+    def _scale(self) -> np.ndarray:
+        """Inverse root of the diagonal; zero for coordinates on which no row depends."""
+        diagonal = np.diagonal(self.gram)
+        return np.where(diagonal > 0, 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0)), 0.0)
+
+    @cached_property
+    def _scaled(self) -> np.ndarray:
+        return np.asarray(self.gram * np.outer(self._scale, self._scale))
+
+    @cached_property
+    def _spectrum(self) -> tuple[np.ndarray, np.ndarray]:
+        values, vectors = scipy.linalg.eigh(self._scaled)
+        return values, vectors
+
+    @cached_property
+    def _factor(self) -> np.ndarray | None:
+        """L⁻ᵀ with L Lᵀ the matrix with unit diagonal; None where it is not positive definite."""
+        try:
+            L = scipy.linalg.cholesky(self._scaled, lower=True)
+        except np.linalg.LinAlgError:
+            return None
+        return np.asarray(scipy.linalg.solve_triangular(L, np.eye(len(L)), lower=True).T)
+
+    @cached_property
+    def condition(self) -> float:
+        """Largest over least eigenvalue with unit diagonal; infinite where the matrix is not positive definite."""
+        if self._factor is None:
+            return math.inf
+        return _largest(self._scaled) * _largest(self._factor @ self._factor.T)
+
+    @property
+    def full_rank(self) -> bool:
+        return self.condition <= MAX_CONDITION
+
+    @cached_property
+    def least_eigenvalue(self) -> float:
+        """Of the mean JᵀJ, as it is; 0 where it is singular."""
+        return 1.0 / (_largest(self.inverse) * self.total) if self.full_rank else 0.0
+
+    def weak_coordinates(self) -> np.ndarray:
+        """(p,) mass of each coordinate in the directions that the rows do not determine."""
+        values, vectors = self._spectrum
+        weak = vectors[:, values <= values[-1] / MAX_CONDITION]
+        return np.asarray((weak**2).sum(axis=1) + (self._scale == 0))
+
+    @cached_property
+    def inverse(self) -> np.ndarray:
+        """(Σ w jjᵀ)⁻¹, for full rank."""
+        return np.asarray(self.half_inverse @ self.half_inverse.T)
+
+    @cached_property
+    def half_inverse(self) -> np.ndarray:
+        """L with L Lᵀ = (Σ w jjᵀ)⁻¹, for full rank."""
+        assert self._factor is not None
+        return np.asarray(self._scale[:, None] * self._factor)
+
+    def unit_inverse(self, i: int) -> np.ndarray:
+        """The block of the inverse that belongs to unit i."""
+        at = self.gauge.coordinates(i)
+        return np.asarray(self.inverse[np.ix_(at, at)])
+
+
+def _largest(A: np.ndarray) -> float:
+    """The largest eigenvalue of a symmetric matrix."""
+    p = len(A)
+    if p <= DENSE:
+        return float(scipy.linalg.eigvalsh(A, subset_by_index=[p - 1, p - 1])[0])
+    from scipy.sparse.linalg import eigsh
+
+    return float(eigsh(A, k=1, which="LM", return_eigenvectors=False, v0=np.ones(p))[0])

@@ -1,0 +1,307 @@
+"""`certify`: whether a network's units are right, judged from rows of data alone.
+
+EXACT        on every row the residual is a rounding error; there are more distinct rows than parameters; JᵀJ, with the scale
+             fixed, has full rank; and no other units have the same function on these rows (signs, kinks, redundant units).
+STATISTICAL  the network is a regular least-squares fit: stationary, its regions ellipsoids, its residual without structure;
+             no unit is superfluous, and none is missing that is larger than the detection limit.
+AMBIGUOUS    other units explain the rows as well; which ones.
+FAILED       the rows are not explained, or too few.
+
+The claim is conditional: the data come from a network with this φ. Without held-out rows it is assumed that the network may
+have been fitted to the rows given, and agreement elsewhere rests on there being more of them than parameters: a unit that none
+of the rows activates, or tells from a parallel one, cannot be excluded. With h held-out rows, all of which agree, the network
+differs from the truth with probability at most ln(1/δ)/h, δ = 1e-4, on inputs of their law.
+Cost  EXACT: three passes, O(n p²) and O(p³). STATISTICAL: besides these a dozen passes and a refinement of reflected networks.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from weightlift.certificate.exactness import (
+    LARGEST_PRECISION,
+    ROUNDING_FACTOR,
+    disagreement_bound,
+    exact_precision,
+    separation,
+)
+from weightlift.certificate.gauge import Gauge
+from weightlift.certificate.information import Information
+from weightlift.certificate.regularity import examine
+from weightlift.certificate.rows import Agreement, DistinctRows, Sides, count_distinct, rows_beside
+from weightlift.certificate.status import Certificate, Evidence, Status
+from weightlift.errors import ArgumentError, ShapeError
+from weightlift.identifiability import Redundancy, irreducible, sign_patterns
+from weightlift.network import Network
+from weightlift.samples import Samples
+from weightlift.samples import open as open_samples
+
+SPARE_ROWS = 8  # distinct rows beyond the parameters, at least
+SPARE_SIDE = 5  # distinct rows on a unit's emptier side beyond its coordinates, at least
+UNIQUE = {"relu", "leaky_relu", "squared_relu", "absolute", "tanh", "sigmoid", "erf", "softplus"}
+
+
+def certify(
+    network: Network,
+    X: Any,
+    y: Any = None,
+    *,
+    sample_weight: Any = None,
+    bias: bool | None = None,
+    offset: bool | None = None,
+    heldout: Samples | None = None,
+    rng: int | np.random.Generator = 0,
+) -> Certificate:
+    """Judge a network on rows (X, y), or on any source of them.
+
+    bias, offset: whether b and c were fitted; inferred from the network when None. heldout: rows that the fit never saw.
+    Rows of weight zero do not count, copies of a row count once, and a common factor of the weights does not matter.
+
+    >>> from weightlift import draw, teachers
+    >>> net = teachers.conditioned(6, 2, activation="relu", rng=1)
+    >>> X, y = draw(net, 100, rng=2)
+    >>> certify(net, X, y).status.name, certify(net, X[:10], y[:10]).status.name
+    ('EXACT', 'FAILED')
+    """
+    if not isinstance(network, Network):
+        raise ArgumentError(f"network must be a Network, not {type(network).__name__}.")
+    samples = open_samples(X, y, sample_weight=sample_weight)
+    for name, source in (("X", samples), ("heldout", heldout)):
+        if source is not None and source.d != network.n_inputs:
+            raise ShapeError(f"{name} has {source.d} inputs and the network {network.n_inputs}; they must agree.")
+    if not math.isfinite(samples.n):
+        raise ArgumentError("X is a population without rows; draw some with weightlift.draw(network, n).")
+    bias = bool(np.any(network.b)) if bias is None else bool(bias)
+    offset = network.c != 0.0 if offset is None else bool(offset)
+    if np.any(network.b) and not bias:
+        raise ArgumentError("bias=False, but the network has biases; pass bias=True.")
+    if network.c and not offset:
+        raise ArgumentError("offset=False, but the network has an offset c; pass offset=True.")
+    with np.errstate(all="ignore"):  # values that overflow are reported, not warned about
+        return _Case.of(network, samples, heldout, bias, offset, np.random.default_rng(rng)).certificate()
+
+
+@dataclass(frozen=True, eq=False)
+class _Case:
+    """A network and its rows, looked at once."""
+
+    samples: Samples
+    gauge: Gauge
+    blank: Certificate  # FAILED, with the evidence of the rows
+    error: float  # (Σ w (|r| + B)²)^½
+    effective_rows: float  # (Σ w)²/Σ w²
+    heldout_level: float  # largest |r|/B on held-out rows
+    heldout_square: float  # mean of w r² over them, the mean weight being one
+    rng: np.random.Generator
+
+    @classmethod
+    def of(
+        cls,
+        network: Network,
+        samples: Samples,
+        heldout: Samples | None,
+        bias: bool,
+        offset: bool,
+        rng: np.random.Generator,
+    ) -> _Case:
+        gauge = Gauge.of(network, bias=bias, offset=offset)
+        level, residual, _, rows, error, _, squares, _ = (float(v) for v in samples.fold(Agreement(network)))
+        distinct, _ = count_distinct(samples.fold(DistinctRows(targets=False)))
+        heldout_level, heldout_rows, heldout_square = 0.0, 0, 0.0
+        if heldout is not None and heldout.n:
+            found = [float(v) for v in heldout.fold(Agreement(network))]
+            heldout_level, heldout_square = found[0], found[5] / heldout.total
+            heldout_rows, _ = count_distinct(heldout.fold(DistinctRows(targets=False)))
+        evidence = Evidence(
+            n_rows=int(rows),
+            n_distinct=distinct,
+            n_parameters=gauge.size,
+            residual_max=residual,
+            rounding_level=level,
+            heldout_rows=heldout_rows,
+        )
+        blank = Certificate(Status.FAILED, (), network, bias, offset, evidence, symmetries=symmetries(network))
+        effective = samples.total**2 / squares
+        return cls(samples, gauge, blank, math.sqrt(error), effective, heldout_level, heldout_square, rng)
+
+    def certificate(self) -> Certificate:
+        e, p = self.blank.evidence, self.gauge.size
+        if e.n_distinct < p + SPARE_ROWS:
+            return self._failed(
+                f"{e.n_distinct} distinct rows cannot determine {p} parameters and confirm them; give at least "
+                f"{p + SPARE_ROWS}, better three a parameter."
+            )
+        if not all(math.isfinite(v) for v in (e.residual_max, e.rounding_level, self.error)):
+            return self._failed("The network's values overflow on these rows; rescale the inputs or start elsewhere.")
+        zeros = [f.units[0] for f in irreducible(self.gauge.network, tol=1e-14, near=1e-14).exact if len(f.units) == 1]
+        if zeros:
+            return self._ambiguous(f"{_units(zeros)} zero or constant; use fewer units.", zeros)
+        information = Information.of(self.samples, self.gauge)
+        this = self._with(condition=information.condition, least_eigenvalue=information.least_eigenvalue)
+        if not information.full_rank:
+            return this._undetermined(information)
+        if e.rounding_level <= ROUNDING_FACTOR:
+            return this._exact(information)
+        return this._statistical(information)
+
+    def _undetermined(self, information: Information) -> Certificate:
+        weak = information.weak_coordinates()
+        units = [i for i in range(self.gauge.network.n_units) if weak[self.gauge.coordinates(i)].sum() > 1e-3]
+        return self._ambiguous(
+            f"The rows do not determine {_units(units, verb=False)}: JᵀJ is singular to working precision (condition "
+            f"{information.condition:.1g}). Use fewer units, drop linearly dependent inputs, or give more rows.",
+            units,
+        )
+
+    def _exact(self, information: Information) -> Certificate:
+        e, p, net = self.blank.evidence, self.gauge.size, self.gauge.network
+        if self.heldout_level > ROUNDING_FACTOR:
+            return self._failed(
+                "The held-out rows are not explained though the fitted ones are; give more rows, or another width."
+            )
+        precision = exact_precision(information, self.error)
+        this = replace(self, blank=replace(self.blank, precision=precision))
+        if (doubt := this._doubt(SPARE_SIDE, precision)) is not None:
+            return doubt
+        reasons = [f"All {e.n_rows} rows agree to rounding, {e.n_distinct - p} more than parameters."]
+        disagreement = disagreement_bound(e.heldout_rows)
+        if disagreement is None:
+            reasons.append(
+                "No rows were held out: units that none of the rows activates, or tells from another one, cannot be excluded."
+            )
+        else:
+            reasons.append(
+                f"{e.heldout_rows} held-out rows agree: the network differs from the truth with probability at "
+                f"most {disagreement:.2g} on inputs like these."
+            )
+        if net.n_units > 1 and float(precision.max()) > 1e-8:
+            reasons.append(f"The conditioning {information.condition:.1g} limits the precision to {precision.max():.1g}.")
+        evidence = replace(this.blank.evidence, disagreement=disagreement)
+        return replace(this.blank, status=Status.EXACT, reasons=tuple(reasons), evidence=evidence)
+
+    def _doubt(self, spare: int, precision: np.ndarray) -> Certificate | None:
+        """What else could explain the rows: identifiability of the function, and on the rows."""
+        net, gauge = self.gauge.network, self.gauge
+        blurred = [i for i in range(net.n_units) if not precision[i] <= LARGEST_PRECISION]
+        if blurred:
+            return self._ambiguous(
+                f"{_units(blurred)} hardly determined (relative precision {precision.max():.1g} at best, from "
+                "residuals at rounding level); use fewer units or give more rows.",
+                blurred,
+            )
+        close = [i for i, gap in enumerate(separation(gauge)) if gap <= 10 * precision[i]]
+        if close:
+            return self._ambiguous(f"{_units(close)} parallel to another within the precision; use fewer units.", close)
+        if net.activation.name.split("(")[0] not in UNIQUE:
+            return self._ambiguous(
+                f"For the activation {net.activation.name!r} a Jacobian of full rank proves that no other units "
+                "nearby fit, not that none elsewhere do.",
+                range(net.n_units),
+            )
+        signs = self._other_signs(max(1e-12, 10 * float(precision.max())))
+        return self._empty_sides(spare) if signs is None else signs
+
+    def _other_signs(self, tol: float) -> Certificate | None:
+        net = self.blank.network
+        near = max(tol, 1e-3)
+        opposite = [f for f in irreducible(net, tol=min(tol, 1e-4), near=near).exact if f.kind is Redundancy.OPPOSITE]
+        if opposite:
+            pair = opposite[0].units
+            return self._ambiguous(f"{_units(pair)} opposite to each other: no theorem makes such units unique.", pair)
+        try:
+            patterns = sign_patterns(net, offset=self.blank.offset, tol=tol, near=tol)
+        except ArgumentError as error:
+            return self._ambiguous(f"Other signs could not be excluded: {error}", range(net.n_units))
+        if not patterns.ambiguous:
+            return None
+        other = patterns.patterns[patterns.distinct]
+        units = np.flatnonzero(other.any(axis=0)) if len(other) else np.arange(net.n_units)
+        ambiguous = self._ambiguous(
+            f"Reflecting {_units(units.tolist(), verb=False)} leaves the function unchanged ({len(other)} other "
+            "sign patterns): no data can tell which is right.",
+            units,
+        )
+        return replace(ambiguous, sign_patterns=other)
+
+    def _empty_sides(self, spare: int) -> Certificate | None:
+        """A kinked unit with few rows on one side is there a polynomial that other units, or its reflection, may carry."""
+        gauge = self.gauge
+        if not gauge.network.activation.kinks:
+            return None
+        wanted = gauge.unit_size + spare
+        rows = rows_beside(self.samples.fold(Sides(gauge.network, wanted)))
+        few = [i for i, count in enumerate(rows) if count < wanted]
+        if not few:
+            return None
+        this = self._with(least_rows=tuple(int(r) for r in rows))
+        return this._ambiguous(
+            f"{_units(few)} beyond reach: {int(rows.min())} distinct rows on the emptier side of the kink, "
+            f"{wanted} are needed; give more rows there.",
+            few,
+        )
+
+    def _statistical(self, information: Information) -> Certificate:
+        finding = examine(self.samples, information, self.blank, self.effective_rows, self.rng)
+        this = replace(self, blank=finding)
+        if finding.status is not Status.STATISTICAL:
+            return finding
+        spare = 2 * (self.gauge.network.n_inputs + 1) - self.gauge.unit_size
+        if self.gauge.network.activation.name.split("(")[0] not in UNIQUE:
+            return this._ambiguous(
+                f"For the activation {self.gauge.network.activation.name!r} a regular fit proves that no other "
+                "units nearby explain the data, not that none elsewhere do.",
+                range(self.gauge.network.n_units),
+            )
+        if self._surprising(finding):
+            return this._failed(
+                "The held-out rows have larger residuals than the fitted ones; give more rows, or another width."
+            )
+        for doubt in (this._other_signs(1e-6), this._empty_sides(spare)):
+            if doubt is not None:
+                return doubt
+        return finding
+
+    def _surprising(self, finding: Certificate) -> bool:
+        """Whether the mean square over h held-out rows exceeds σ²(1 + p/n) by 4 √((2 + κ)/h), excess kurtosis κ ≤ 4."""
+        e = finding.evidence
+        expected = (e.noise_std or 0.0) ** 2 * (1 + e.n_parameters / e.n_rows)
+        return e.heldout_rows > 0 and self.heldout_square > expected * (1 + 4 * math.sqrt(6 / e.heldout_rows))
+
+    def _with(self, **changes: Any) -> _Case:
+        return replace(self, blank=replace(self.blank, evidence=replace(self.blank.evidence, **changes)))
+
+    def _failed(self, reason: str) -> Certificate:
+        return replace(self.blank, status=Status.FAILED, reasons=(reason,))
+
+    def _ambiguous(self, reason: str, units: Any) -> Certificate:
+        chosen = tuple(int(i) for i in units)
+        return replace(self.blank, status=Status.AMBIGUOUS, reasons=(reason,), ambiguous_units=chosen)
+
+
+def symmetries(network: Network) -> tuple[str, ...]:
+    """Changes of the parameters that no data can see, in words."""
+    phi = network.activation
+    found = ["the order of the units"] if network.n_units > 1 else []
+    if phi.degree:
+        found.append(f"scale, a φ(z) = (a/t^{phi.degree:g}) φ(tz)")
+    if phi.parity == "odd":
+        found.append("the joint sign of a, w and b")
+    elif phi.parity == "even":
+        found.append("the sign of w and b")
+    elif phi.reflection is not None and len(phi.reflection[1]) == 1:
+        found.append("reflection (a, w, b, c) → (−a, −w, −b, c + a)")
+    return tuple(found)
+
+
+def _units(units: Any, *, verb: bool = True) -> str:
+    numbers = [str(int(i)) for i in units]
+    if not numbers:
+        return "the parameters are" if verb else "all parameters"
+    if len(numbers) == 1:
+        return f"Unit {numbers[0]} is" if verb else f"unit {numbers[0]}"
+    listed = ", ".join(numbers[:-1]) + f" and {numbers[-1]}"
+    return f"Units {listed} are" if verb else f"units {listed}"

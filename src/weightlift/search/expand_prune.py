@@ -1,0 +1,191 @@
+"""Search for the least-squares fit that is the network: annealed batches of starts, reheated, widened and pruned.
+
+Round   a batch of random starts descends by Gauss–Newton on a softened φ that is sharpened in stages; half of them are
+        dropped on the way. The best are perturbed and reheated, again and again; now and then fresh or wider ones join.
+Stop    at the first network that `accept` certifies, or when the work is spent.
+Needs   nothing of the inputs' law: the search is least squares alone. More rows than parameters.
+Work    is counted in Gauss–Newton steps of one start of the asked width, so that results repeat.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from weightlift.activations import Activation
+from weightlift.network import Network
+from weightlift.refinement import gauss_newton
+from weightlift.risk import Students
+from weightlift.samples import Samples
+from weightlift.search.annealing import annealing
+from weightlift.search.prune import prune
+from weightlift.search.starts import joined, kept, perturbed, random_students
+
+REFRESH = 6  # rounds from one fresh batch to the next
+EXTRA_UNITS = (0, 1, 2)  # widths of successive fresh batches beyond the asked one, where the rows determine them
+WIDE_FIRST = 1.15  # width of the first batch when units are many and rows plenty
+SOFT_STEPS, REHEAT_STEPS, LAST_STEPS = 8, 6, 30
+MAX_FLIPS, ZERO_OFFSET = 20, 1e-10
+RACE_AFTER = 2  # stages before half of the fresh starts are dropped
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One round of the search."""
+
+    what: str
+    width: int
+    starts: int
+    work: float
+    risk: float  # best ½ E r² at its end
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best network of a search, whether it was accepted, and what was tried."""
+
+    network: Network
+    risk: float
+    accepted: bool
+    attempts: tuple[Attempt, ...]
+
+    @property
+    def work(self) -> float:
+        return sum(a.work for a in self.attempts)
+
+
+def expand_prune(
+    samples: Samples,
+    n_units: int,
+    activation: Activation,
+    *,
+    bias: bool,
+    offset: bool,
+    accept: Callable[[Network], bool],
+    max_work: float,
+    rng: np.random.Generator,
+) -> Found:
+    """Search until `accept` says yes; see the module's docstring."""
+    shift = _constant_reflection(activation) and not offset
+    free = "Wa" + "b" * bias + "c" * (offset or shift)
+    starts = _batch_size(samples, n_units, activation, bias)
+    attempts: list[Attempt] = []
+    best: _Ranked | None = None
+    pool: _Ranked | None = None
+    for number in itertools.count():
+        fresh, epoch = number % REFRESH == 0 or pool is None, number // REFRESH
+        width = _width(samples, n_units, activation, epoch, bias) if fresh else n_units
+        if fresh or pool is None:
+            spread = bias * (math.sqrt(samples.d) if epoch % 2 else 1.0)
+            batch = random_students(samples.d, width, starts, activation, bias=spread, rng=rng)
+        else:
+            batch = perturbed(samples, pool.students, bias=bias, rng=rng)
+        ranked, work = _anneal(samples, batch, activation, free, reheating=not fresh)
+        if width > n_units:
+            ranked, spent = _pruned(samples, ranked, n_units, free)
+            work = work * (width / n_units) ** 2 + spent
+        attempts.append(Attempt("fresh" if fresh else "reheated", width, batch.shape[1], work, float(ranked.risks[0])))
+        keep = max(4, starts // 4)
+        pool = ranked.first(keep) if fresh or pool is None else pool.with_(ranked).first(keep)
+        if best is None or ranked.risks[0] < best.risks[0]:
+            best = ranked.first(1)
+            network = best.students.network(0)
+            network = without_offset(network) if shift else network
+            if accept(network):
+                return Found(network, float(best.risks[0]), True, tuple(attempts))
+        if sum(a.work for a in attempts) >= max_work:
+            return Found(network, float(best.risks[0]), False, tuple(attempts))
+    raise AssertionError("the budget ends the search")
+
+
+@dataclass(frozen=True, eq=False)
+class _Ranked:
+    """Students in the order of their risks."""
+
+    students: Students
+    risks: np.ndarray
+
+    @classmethod
+    def of(cls, students: Students, risks: np.ndarray) -> _Ranked:
+        order = np.argsort(risks, kind="stable")
+        return cls(kept(students, order), risks[order])
+
+    def first(self, count: int) -> _Ranked:
+        return _Ranked(kept(self.students, np.arange(min(count, len(self.risks)))), self.risks[:count])
+
+    def with_(self, other: _Ranked) -> _Ranked:
+        return _Ranked.of(joined(self.students, other.students), np.concatenate([self.risks, other.risks]))
+
+
+def _anneal(
+    samples: Samples, students: Students, activation: Activation, free: str, *, reheating: bool
+) -> tuple[_Ranked, float]:
+    """The batch through all stages; fresh starts race: the worse half is dropped on the way."""
+    work, damping = 0.0, 0.1 if reheating else 1.0
+    stages = annealing(activation, reheating=reheating)
+    for number, stage in enumerate(stages):
+        last = number == len(stages) - 1
+        if last and not stage.unit:
+            students = replace(students, W=students.W * stages[-2].gain, b=students.b * stages[-2].gain)
+        steps = LAST_STEPS if last else REHEAT_STEPS if reheating else SOFT_STEPS
+        students = replace(students, activation=stage.activation)
+        fit = gauss_newton(
+            samples, students, free=free, iterations=steps, unit=stage.unit, damping=0.01 if last else damping, first=last
+        )
+        work += fit.iterations * students.shape[1]
+        students = fit.students
+        if not reheating and number == RACE_AFTER and students.shape[1] > 3:
+            students = kept(students, np.argsort(fit.risks)[: (students.shape[1] + 1) // 2])
+    return _Ranked.of(students, fit.risks), work
+
+
+def _pruned(samples: Samples, ranked: _Ranked, n_units: int, free: str) -> tuple[_Ranked, float]:
+    """The best wide student pruned to the asked width, however much risk the last units cost."""
+    network, work = prune(samples, ranked.students.network(0), free=free, keeps=lambda _: True, least=n_units)
+    fit = gauss_newton(samples, network, free=free, iterations=LAST_STEPS)
+    return _Ranked(fit.students, fit.risks), work + fit.iterations
+
+
+def _batch_size(samples: Samples, n_units: int, activation: Activation, bias: bool) -> int:
+    """More starts the fewer rows there are a parameter; twice as many where lengths are free too."""
+    ratio = samples.n / (n_units * _inputs(samples, activation, bias))
+    starts = 8 if ratio >= 2.7 else 16 if ratio >= 1.8 else 32
+    return starts if activation.degree else min(32, 2 * starts)
+
+
+def _width(samples: Samples, n_units: int, activation: Activation, epoch: int, bias: bool) -> int:
+    """The asked width, or a little more, as far as the rows determine it."""
+    allowed = int(samples.n / (1.25 * _inputs(samples, activation, bias)))
+    wanted = n_units + EXTRA_UNITS[epoch % len(EXTRA_UNITS)]
+    if n_units >= 8 and allowed >= 2.5 * n_units:
+        wanted = math.ceil(WIDE_FIRST * n_units) + EXTRA_UNITS[epoch % len(EXTRA_UNITS)]
+    return max(n_units, min(wanted, allowed))
+
+
+def _inputs(samples: Samples, activation: Activation, bias: bool) -> int:
+    """Parameters a unit has."""
+    return samples.d + bias + (activation.degree is None)
+
+
+def _constant_reflection(activation: Activation) -> bool:
+    """φ(−z) = −φ(z) + p₀ with p₀ ≠ 0, as for the sigmoid: signs are tied to the constant."""
+    reflection = activation.reflection
+    return reflection is not None and reflection[0] == -1 and len(reflection[1]) == 1 and reflection[1][0] != 0
+
+
+def without_offset(network: Network) -> Network:
+    """The units of a sigmoid network reflected so that c comes nearest to zero: c → c + p₀ Σ_F aᵢ over the flipped set F."""
+    assert network.activation.reflection is not None
+    if network.n_units > MAX_FLIPS:
+        return network
+    p0 = network.activation.reflection[1][0]
+    patterns = (np.arange(2**network.n_units)[:, None] >> np.arange(network.n_units)) & 1
+    constants = network.c + p0 * patterns @ network.a
+    best = int(np.argmin(np.abs(constants)))
+    signs = 1.0 - 2.0 * patterns[best]
+    c = 0.0 if abs(constants[best]) <= ZERO_OFFSET * np.abs(network.a).sum() else float(constants[best])
+    return replace(network, W=network.W * signs, b=network.b * signs, a=network.a * signs, c=c)
