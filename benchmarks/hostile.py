@@ -14,6 +14,7 @@ cases should be certified. Two units that are nearly parallel and act as one wit
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import sqlite3
 import sys
@@ -25,9 +26,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from benchmarks.hostile_cases import FAMILIES, Case, Fit, portfolio
 from threadpoolctl import threadpool_limits
 
+from benchmarks.hostile_cases import FAMILIES, Case, Fit, portfolio
 from weightlift.certificate import Certificate, Status, certify
 from weightlift.identifiability import minimal
 from weightlift.network import Network
@@ -178,7 +179,7 @@ def keys(cases: int) -> Iterator[str]:
 
 def sweep(store: str, cases: int, *, fit: Fit = portfolio, report: Callable[[str], None] = print) -> list[Outcome]:
     """Run what the store does not hold yet; every outcome is committed as it comes."""
-    with sqlite3.connect(store) as base:
+    with contextlib.closing(sqlite3.connect(store)) as base:
         base.execute("PRAGMA synchronous = FULL")
         base.execute(
             "CREATE TABLE IF NOT EXISTS outcomes "

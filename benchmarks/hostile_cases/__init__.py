@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+
 from benchmarks.hostile_cases import data, networks
 from benchmarks.hostile_cases.problems import Case, Fit, portfolio
 

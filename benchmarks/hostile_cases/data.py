@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from benchmarks.hostile_cases.problems import Case, Fit, Function, Shape, case, nearby, noise_for, noisy_rows, refined, teacher
 
+from benchmarks.hostile_cases.problems import Case, Fit, Function, Shape, case, nearby, noise_for, noisy_rows, refined, teacher
 from weightlift.identifiability import count_parameters
 from weightlift.network import Network
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+
 from benchmarks.hostile_cases.problems import (
     Case,
     Fit,
@@ -20,7 +21,6 @@ from benchmarks.hostile_cases.problems import (
     rows_for,
     teacher,
 )
-
 from weightlift import activations
 from weightlift.identifiability import count_parameters, reflect, twin
 from weightlift.network import Network

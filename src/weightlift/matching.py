@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -106,10 +106,8 @@ def match(estimate: Network, truth: Network) -> Match:
     if estimate.n_inputs != truth.n_inputs:
         raise ShapeError(f"estimate has {estimate.n_inputs} inputs and truth has {truth.n_inputs}; pass equal numbers.")
     if estimate.activation != truth.activation:
-        names = f"estimate has {estimate.activation.name} units and truth {truth.activation.name}"
-        raise ActivationError(
-            f"{names}; units of different kinds cannot be matched. weightlift.distance compares the functions."
-        )
+        names = f"estimate has {estimate.activation.name} units, truth has {truth.activation.name} units"
+        raise ActivationError(f"{names}; only units of one kind can be matched. Compare the functions by weightlift.distance.")
     found, true = (net.absorbed() if net.activation.degree else net for net in (estimate, truth))
     flips = _flips(found, true)  # (k, k')
     gaps = _gaps(found.W, true.W, flips)  # ‖w_j − ŵ_i‖, (k, k')
@@ -152,6 +150,7 @@ def match(estimate: Network, truth: Network) -> Match:
     )
 
 
+@lru_cache(maxsize=64)
 def chance_level(n_inputs: int, n_pairs: int) -> float:
     """Expected largest |⟨u, v⟩| over n_pairs pairs of independent random directions of Rᵈ: ∫₀¹ 1 − F(t)ᴺ dt.
 

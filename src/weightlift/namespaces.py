@@ -22,6 +22,11 @@ array_namespace = compat.array_namespace
 device = compat.device
 
 
+def on_host(where: Any) -> bool:
+    """Whether a device is the processor's own memory."""
+    return "cpu" in str(where).lower()
+
+
 def is_array(x: object) -> bool:
     """Whether x belongs to a namespace that the array-API standard covers."""
     return bool(compat.is_array_api_obj(x))
@@ -80,6 +85,17 @@ def matmul_transposed(A: Array, B: Array) -> Array:
     """AᵀB for A (m, p), B (m, q): one product over the rows."""
     xp = array_namespace(A, B)
     return xp.matmul(xp.matrix_transpose(A), B)
+
+
+def solve(A: Array, B: Array) -> Array:
+    """A⁻¹B for a batch A (S, p, p), B (S, p, q).
+
+    PyTorch's batched CUDA solver is made for small matrices; large ones are faster one by one.
+    """
+    xp = array_namespace(A, B)
+    if compat.is_torch_array(A) and A.device.type == "cuda" and A.shape[-1] > 256:
+        return xp.stack([xp.linalg.solve(A[s], B[s]) for s in range(A.shape[0])])
+    return xp.linalg.solve(A, B)
 
 
 def erf(x: Array) -> Array:

@@ -64,7 +64,7 @@ class Students:
 
     def residuals(self, values: Array, y: Array) -> Array:
         """f(x) − y (m, S) from φ(z) (m, S, k)."""
-        return array_namespace(values).sum(self.a * values, axis=-1) + (self.c - y[:, None])
+        return array_namespace(values).vecdot(values, self.a) + (self.c - y[:, None])
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,10 +105,11 @@ class Gradient:
         values = students.activation(z)
         r = students.residuals(values, block.y)
         wr = r if block.w is None else block.w[:, None] * r
-        slopes = wr[:, :, None] * (students.a * students.activation.derivative(z))
-        dW = xp.reshape(matmul_transposed(X, xp.reshape(slopes, (X.shape[0], S * k))), (d, S, k))
-        da = xp.sum(wr[:, :, None] * values, axis=0)
-        return 0.5 * xp.sum(wr * r, axis=0), dW, da, xp.sum(slopes, axis=0), xp.sum(wr, axis=0)
+        slopes = xp.reshape(wr[:, :, None] * students.activation.derivative(z), (X.shape[0], S * k))
+        dW = students.a * xp.reshape(matmul_transposed(X, slopes), (d, S, k))
+        da = _column_sums(xp.reshape(wr[:, :, None] * values, (X.shape[0], S * k)))
+        db = students.a * xp.reshape(_column_sums(slopes), (S, k))
+        return 0.5 * xp.sum(wr * r, axis=0), dW, xp.reshape(da, (S, k)), db, xp.sum(wr, axis=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,6 +168,12 @@ class HessianProduct:
         if self.curvature:
             rows = rows + _curvature(students, z, block) * moved
         return (matmul_transposed(X, rows),)
+
+
+def _column_sums(rows: Array) -> Array:
+    """(p,) from (m, p); a product is several times faster than a reduction over the first axis."""
+    xp = array_namespace(rows)
+    return xp.matmul(xp.ones_like(rows[:, 0]), rows)
 
 
 def _curvature(students: Students, z: Array, block: Block) -> Array:

@@ -110,6 +110,32 @@ def test_enclosing_ellipsoid_holds_the_sum() -> None:
     np.testing.assert_array_equal(enclosing(A, points[:, :0]), A)
 
 
+def test_the_regions_hold_the_confidence_ellipsoids(seed: int) -> None:
+    truth, X, y = relu(seed)
+    net = fitted(truth, X, y)
+    certificate = certify(net, X, y)
+    assert certificate.regions is not None
+    information = Information.of(samples.open(X, y), Gauge.of(net, bias=True, offset=False))
+    q, rest = 6, len(X) - 12
+    radius = q * stats.f.isf(1e-4, q, rest)
+    for i in range(2):
+        core = radius * information.rss / rest * information.unit_inverse(i)
+        assert np.linalg.eigvalsh(certificate.regions[0, i] - core)[0] >= 0
+
+
+def test_distances_to_the_truth_are_fishers() -> None:
+    """δᵀC⁻¹δ/q of a unit follows F(q, n − p): the covariance has the right size and shape."""
+    distances = []
+    for seed in range(120):
+        truth = teachers.biased(3, 1, bias=0.5, activation="tanh", rng=1)
+        X, y = draw(truth, 400, noise_std=0.05, rng=seed)
+        gauge = Gauge.of(fitted(truth, X, y, free="Wab"), bias=True, offset=False)
+        information = Information.of(samples.open(X, y), gauge)
+        delta = gauge.unit(0)[0] - Gauge.of(truth, bias=True, offset=False).unit(0)[0]
+        distances.append(float(delta @ information.gram @ delta) / (information.rss / 395) / 5)
+    assert stats.kstest(distances, stats.f(5, 395).cdf).pvalue > 1e-3
+
+
 def refusal(certificate: Certificate, status: Status, word: str) -> None:
     assert certificate.status is status, str(certificate)
     assert not certificate

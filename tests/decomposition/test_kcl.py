@@ -58,7 +58,7 @@ def test_the_plug_in_sharpens_the_first_stage(plant, symmetric_noise):
         G /= np.linalg.norm(G, axis=0)
         for results, factors in ((once, joint_diagonalize(slices(T, G)).factors), (twice, kcl(T, rng=seed).factors)):
             results.append(np.sqrt(2 - 2 * np.abs(factors.T @ U).max(axis=0)).max())
-    assert np.median(twice) < np.median(once)
+    assert np.median(twice) < 0.98 * np.median(once)
 
 
 def test_same_seed_same_bits(plant, symmetric_noise):

@@ -40,6 +40,8 @@ def test_theorem_42_holds_with_moderate_constants(activation, seed):
 def test_activations_that_fail_property_32_have_singular_hessians(activation, seed):
     spectrum = population_spectrum(*(2 * [teacher_of(activation, seed)]))
     assert abs(spectrum.least) < 1e-12 * spectrum.largest
+    assert not spectrum.is_positive_definite
+    assert positive_definite_radius(teacher_of(activation, seed), directions=1).population == [0]
 
 
 @pytest.mark.parametrize("activation", ["relu", "tanh"])

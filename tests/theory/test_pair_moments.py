@@ -100,9 +100,12 @@ def test_smooth_pairs_against_a_product_rule(rng, phi, psi):
 def test_frames(rng):
     """w̄ and q are orthonormal (q vanishes for parallel units) and rebuild both units."""
     W, V = rng.normal(size=(4, 2)), rng.normal(size=(4, 3))
+    V[:, 1], V[:, 2] = 3 * W[:, 1], -2 * W[:, 0]
     pairs = Pairs.of(activations.relu, W, np.zeros(2), activations.relu, V, np.zeros(3))
     grams = pairs.frames.transpose(0, 2, 1) @ pairs.frames
-    np.testing.assert_allclose(grams, np.broadcast_to(np.eye(2), grams.shape), atol=1e-14)
+    np.testing.assert_allclose(grams[:2], np.broadcast_to(np.eye(2), (2, 2, 2)), atol=1e-14)
+    assert list(pairs.s == 0) == [False, False, True, False, True, False]
+    assert list(pairs.r[[2, 4]]) == [-1, 1]
     w, q = pairs.frames[:, :, 0].T, pairs.frames[:, :, 1].T
     np.testing.assert_allclose(pairs.sigma * w, np.repeat(W, 3, axis=1), atol=1e-14)
     np.testing.assert_allclose(pairs.tau * (pairs.r * w + pairs.s * q), np.tile(V, (1, 2)), atol=1e-14)

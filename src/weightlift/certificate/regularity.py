@@ -37,10 +37,11 @@ MAX_SHIFT = 0.1  # gᵀ(JᵀJ)⁻¹g/σ²
 MAX_KURTOSIS, MAX_RESIDUAL = 4.0, 8.0  # excess, and in standard deviations
 MAX_LEVERAGE = 0.5
 REGION = 1e-4  # 99.99 %
-MAX_LIMIT = 0.5  # of the detection limit, beside the smallest unit
-MAX_REGION = 0.5  # relative size of a region
+MAX_LIMIT = 0.75  # of the detection limit, beside the smallest unit
+MAX_REGION = 1.0  # relative size of a region
 LINEARITY = (0.6, 1.6)
 RIVAL = 30.0  # least gain in Σ w r²/σ² over a rival, and 2 ln 2 a unit
+SCREEN = 1000.0  # times the condition number: rivals that start further above, in units of σ², are not refitted
 
 
 def examine(
@@ -215,7 +216,8 @@ class _Examination:
 
     def _against_rivals(self, claim: Certificate, variance: float) -> Certificate | None:
         """Reflected networks that fit nearly as well and have units outside the claimed regions."""
-        rivals = reflected_rivals(self.samples, self.gauge)
+        ceiling = self.information.rss + SCREEN * max(1.0, self.information.condition) * variance
+        rivals = reflected_rivals(self.samples, self.gauge, ceiling)
         other = np.array([not claim.locate(rival.network)[0].all() for rival in rivals], dtype=bool)
         gain = np.array([(rival.rss - self.information.rss) / variance for rival in rivals])
         margin = RIVAL + 2 * math.log(2) * self.gauge.network.n_units

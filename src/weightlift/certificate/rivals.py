@@ -8,6 +8,7 @@ Cost  a Gauss–Newton refinement of at most `MOST` students together.
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,13 +36,22 @@ class Rival:
     rss: float
 
 
-def reflected_rivals(samples: Samples, gauge: Gauge) -> list[Rival]:
-    """Refitted networks for the sets of units whose reflection changes f least; none where reflections are symmetries of φ."""
+def reflected_rivals(samples: Samples, gauge: Gauge, ceiling: float = math.inf) -> list[Rival]:
+    """Refitted networks for the sets of units whose reflection changes f least; none where reflections are symmetries of φ.
+
+    Those with Σ w r² above `ceiling` before the refit are left out: a network with the same function up to ε has units within a
+    multiple of ε of the reflected ones, which bounds where it starts.
+    """
     net = gauge.network
     if net.activation.reflection is None or len(reflection(net.activation)[1]) <= 1:
         return []
     patterns = _patterns(gauge)
     starts = [reflect(net, pattern, offset=gauge.free.c) for pattern in patterns]
+    squares = 2.0 * to_numpy(samples.fold(Risk(Students.of(*starts)))[0])
+    near = np.flatnonzero(squares <= ceiling)
+    if not near.size:
+        return []
+    patterns, starts = patterns[near], [starts[i] for i in near]
     refined = _refined(samples, starts, "".join(name for name in "Wabc" if getattr(gauge.free, name)))
     squares = 2.0 * to_numpy(samples.fold(Risk(Students.of(*refined)))[0])
     return [Rival(*parts) for parts in zip(patterns, refined, squares.tolist(), strict=True)]

@@ -34,6 +34,7 @@ from weightlift.certificate.information import Information
 from weightlift.certificate.regularity import examine
 from weightlift.certificate.rows import Agreement, DistinctRows, Sides, count_distinct, rows_beside
 from weightlift.certificate.status import Certificate, Evidence, Status
+from weightlift.certificate.uniqueness import symmetries, unique
 from weightlift.errors import ArgumentError, ShapeError
 from weightlift.identifiability import Redundancy, irreducible, sign_patterns
 from weightlift.network import Network
@@ -42,7 +43,6 @@ from weightlift.samples import open as open_samples
 
 SPARE_ROWS = 8  # distinct rows beyond the parameters, at least
 SPARE_SIDE = 5  # distinct rows on a unit's emptier side beyond its coordinates, at least
-UNIQUE = {"relu", "leaky_relu", "squared_relu", "absolute", "tanh", "sigmoid", "erf", "softplus"}
 
 
 def certify(
@@ -196,7 +196,7 @@ class _Case:
         close = [i for i, gap in enumerate(separation(gauge)) if gap <= 10 * precision[i]]
         if close:
             return self._ambiguous(f"{_units(close)} parallel to another within the precision; use fewer units.", close)
-        if net.activation.name.split("(")[0] not in UNIQUE:
+        if not unique(net.activation):
             return self._ambiguous(
                 f"For the activation {net.activation.name!r} a Jacobian of full rank proves that no other units "
                 "nearby fit, not that none elsewhere do.",
@@ -250,7 +250,7 @@ class _Case:
         if finding.status is not Status.STATISTICAL:
             return finding
         spare = 2 * (self.gauge.network.n_inputs + 1) - self.gauge.unit_size
-        if self.gauge.network.activation.name.split("(")[0] not in UNIQUE:
+        if not unique(self.gauge.network.activation):
             return this._ambiguous(
                 f"For the activation {self.gauge.network.activation.name!r} a regular fit proves that no other "
                 "units nearby explain the data, not that none elsewhere do.",
@@ -280,21 +280,6 @@ class _Case:
     def _ambiguous(self, reason: str, units: Any) -> Certificate:
         chosen = tuple(int(i) for i in units)
         return replace(self.blank, status=Status.AMBIGUOUS, reasons=(reason,), ambiguous_units=chosen)
-
-
-def symmetries(network: Network) -> tuple[str, ...]:
-    """Changes of the parameters that no data can see, in words."""
-    phi = network.activation
-    found = ["the order of the units"] if network.n_units > 1 else []
-    if phi.degree:
-        found.append(f"scale, a φ(z) = (a/t^{phi.degree:g}) φ(tz)")
-    if phi.parity == "odd":
-        found.append("the joint sign of a, w and b")
-    elif phi.parity == "even":
-        found.append("the sign of w and b")
-    elif phi.reflection is not None and len(phi.reflection[1]) == 1:
-        found.append("reflection (a, w, b, c) → (−a, −w, −b, c + a)")
-    return tuple(found)
 
 
 def _units(units: Any, *, verb: bool = True) -> str:

@@ -17,13 +17,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from weightlift.activations.quadrature import gaussian_means, normal_density
-from weightlift.distance.kernels import (
-    BLOCK,
+from weightlift.distance.kernels import BLOCK
+from weightlift.distance.units import (
     EPS,
     FLOOR,
     MAX_ORDER,
@@ -71,7 +72,7 @@ def paired_square(units: Units, a: np.ndarray, n: int, constant: float, gram: np
     order = min(order, len(A) - 1)
     gaps = _gaps(A, B, pairs.angle)  # ‖A_k u^{⊗k} − B_k u'^{⊗k}‖², (K+1, P)
     if closed(units.activation):
-        own, uncertain = _homogeneous_energy(pairs, gram, gaps), np.zeros(len(pairs.a))
+        own, uncertain = _homogeneous_energy(pairs, gram, gaps)
     else:
         own, uncertain = gaps[3:].sum(axis=0), _tails(pairs, A, B, tails)
     square, error = _low_orders(pairs, A, B, constant) + own.sum(), uncertain.sum()
@@ -141,8 +142,8 @@ def _gaps(A: np.ndarray, B: np.ndarray, angle: np.ndarray) -> np.ndarray:
     return gaps
 
 
-def _homogeneous_energy(pairs: Pairs, gram: np.ndarray, gaps: np.ndarray) -> np.ndarray:
-    """Σ_{k≥3} ‖A_k u^{⊗k} − B_k u'^{⊗k}‖² for φ(z) = m z^q + κ z₊^q: close pairs without cancellation, others from `gram`.
+def _homogeneous_energy(pairs: Pairs, gram: np.ndarray, gaps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Σ_{k≥3} ‖A_k u^{⊗k} − B_k u'^{⊗k}‖² for φ(z) = m z^q + κ z₊^q, and its error; from `gram` unless the pair is close.
 
     The orders ≥ 3 are those of (κ/2) N, N(z) = |z| or z|z|: ±z^q on the two sides of 0. With U = ⟨u,x⟩ + β, V = ⟨u',x⟩ + β',
     E (A N(U) − B N(V))² = E (A U^q − B V^q)² + (−1)^q 4 A B E |U|^q |V|^q 1{UV < 0}.
@@ -151,7 +152,7 @@ def _homogeneous_energy(pairs: Pairs, gram: np.ndarray, gaps: np.ndarray) -> np.
     q = int(units.activation.degree or 0)
     m, kappa = split(units.activation)
     if kappa == 0:
-        return np.zeros(len(i))
+        return np.zeros(len(i)), np.zeros(len(i))
     plain = pairs.a**2 * gram[i, i] + pairs.b**2 * gram[j, j] - 2 * pairs.a * pairs.b * gram[i, j] - gaps[:3].sum(axis=0)
     beta, beta2 = (units.offset / units.scale)[i], pairs.mirror * (units.offset / units.scale)[j]
     powers = power_hermites(q, units)
@@ -162,8 +163,10 @@ def _homogeneous_energy(pairs: Pairs, gram: np.ndarray, gaps: np.ndarray) -> np.
     straight = _gaps(kappa / 2 * pairs.a * powers[:, i], kappa / 2 * pairs.b * right_powers, pairs.angle)
     low = _gaps(pairs.a * bends[:, i], pairs.b * bends[:, j] * signs, pairs.angle)
     sizes = kappa**2 * pairs.a * pairs.b * (units.scale[i] * units.scale[j]) ** q * pairs.mirror ** (q + 1)
-    close = straight.sum(axis=0) + (-1) ** q * sizes * _opposite(q, beta, beta2, pairs.angle) - low.sum(axis=0)
-    return np.asarray(np.maximum(np.where((np.abs(beta - beta2) < 1) & (pairs.angle < 0.5), close, plain), 0.0))
+    near = straight.sum(axis=0) + (-1) ** q * sizes * _opposite(q, beta, beta2, pairs.angle) - low.sum(axis=0)
+    close = (np.abs(beta - beta2) < 1) & (pairs.angle < 0.5)
+    terms = np.where(close, np.sqrt(straight.sum(axis=0) + low.sum(axis=0)), pairs.sizes)
+    return np.maximum(np.where(close, near, plain), 0.0), terms * (ROUNDING * terms + EPS * pairs.sizes)
 
 
 def _opposite(q: int, b: np.ndarray, c: np.ndarray, angle: np.ndarray) -> np.ndarray:
@@ -172,8 +175,7 @@ def _opposite(q: int, b: np.ndarray, c: np.ndarray, angle: np.ndarray) -> np.nda
     dR₀/dρ = −2 p(ρ), dR₁/dρ = −R₀, dR₂/dρ = −4 R₁ with p(ρ) the density of (u, v) at (b, c); hence, W_j being R_j at ρ = 1,
     R₁ = W₁ + (1−ρ) W₀ + 2 ∫_ρ¹ (r−ρ) p(r) dr,   R₂ = W₂ + 4 (1−ρ) W₁ + 2 (1−ρ)² W₀ + 4 ∫_ρ¹ (r−ρ)² p(r) dr, all positive.
     """
-    x, weights = np.polynomial.legendre.leggauss(96)
-    x, weights = (x[:, None] + 1) / 2, weights / 2
+    x, weights = _legendre()
     width = np.abs(b - c)
     t = width * x
     inside = normal_density(t - np.maximum(b, c))
@@ -189,6 +191,13 @@ def _opposite(q: int, b: np.ndarray, c: np.ndarray, angle: np.ndarray) -> np.nda
     if q == 1:
         return np.asarray(W[1] + step * W[0] + 2 * integral)
     return np.asarray(W[2] + 4 * step * W[1] + 2 * step**2 * W[0] + 4 * integral)
+
+
+@lru_cache(maxsize=1)
+def _legendre() -> tuple[np.ndarray, np.ndarray]:
+    """Gauss–Legendre nodes (96, 1) and weights on [0, 1]."""
+    x, weights = np.polynomial.legendre.leggauss(96)
+    return (x[:, None] + 1) / 2, weights / 2
 
 
 def _tails(pairs: Pairs, A: np.ndarray, B: np.ndarray, tails: np.ndarray) -> np.ndarray:

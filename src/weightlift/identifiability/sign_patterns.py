@@ -65,8 +65,8 @@ def sign_patterns(
     """Every set F of units whose reflection changes f by at most tol · scale, and those up to near · scale.
 
     offset: whether c is free. Where more than max_patterns are near, or too many must be tried, only exact ones are
-    searched for (`reach` = tol); where more than max_patterns are exact, `complete` is False. A user's φ without a
-    declared reflection has none: its pattern is the empty set.
+    searched for (`reach` = tol); where more than max_patterns are exact, `complete` is False. Symmetries of φ (the
+    sigmoid's) are listed only where that is cheap. A user's φ without a declared reflection has the empty set alone.
 
     >>> f = Network([[1.0, 0.0, -1.0, 0.0], [0.0, 1.0, -1.0, 2.0]])
     >>> sign_patterns(f).patterns.astype(int)
@@ -91,7 +91,9 @@ def sign_patterns(
     answer = sums.small(near, limit=max_patterns, max_bits=NEAR_BITS)
     if answer is None or not answer[1]:
         reach = tol
-        answer = sums.small(tol, limit=max_patterns)
+        answer = sums.small(tol, limit=max_patterns, max_bits=NEAR_BITS if symmetry else MAX_BITS)
+    if answer is None and symmetry:
+        answer = np.zeros((1, k), dtype=bool), False
     if answer is None:
         raise ArgumentError(
             f"the signs of {k} units obey {rank} independent conditions only: 2^{k - rank} patterns are too many to search "

@@ -25,7 +25,7 @@ from weightlift.namespaces import row_ranges
 
 FEW_FREE = 14  # up to 2^14 values of the free coordinates are tried one by one
 MAX_BITS = 26  # at most 2^26 sums of a half, or values of the free coordinates
-CANDIDATES = 2**20  # proposals that may be tried before a way counts as unfit, beside 64 for each sum of a half
+CHANCE = 2**21  # pairs of halves that may meet by chance (2^20 are expected at most) before a way counts as unfit
 PIVOT_BOUND = 0.25
 KEY_ROWS = 12
 EPS = float(np.finfo(float).eps)
@@ -50,13 +50,13 @@ class SubsetSums:
         """
         k, r = self.R.shape[1], self.pivots(size)
         if k - r > FEW_FREE and k - r <= 2 * max_bits:
-            answer = self._tested(self._by_halves(r, size), size, limit, CANDIDATES + (64 << (k - r) // 2))
+            answer = self._tested(self._by_halves(r, size), size, limit, CHANCE)
             if answer is not None:
                 return answer
         if k - r <= max_bits and (k - r <= k // 2 + 4 or k > 2 * max_bits):
             return self._tested(self._by_pivots(r, size), size, limit)
         if k <= 2 * max_bits:
-            return self._tested(self._by_halves(0, size), size, limit, CANDIDATES + (64 << k // 2))
+            return self._tested(self._by_halves(0, size), size, limit, 8 * CHANCE)
         return None
 
     def pivots(self, size: float) -> int:

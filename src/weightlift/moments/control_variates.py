@@ -16,7 +16,7 @@ from weightlift.namespaces import Array, array_namespace, as_like, matmul_transp
 from weightlift.network import Network
 from weightlift.samples import Block, Residual, Samples, Sums
 
-CG_STEPS, CG_TOLERANCE = 30, 1e-10
+CG_STEPS, CG_TOLERANCE = 30, 1e-8
 
 
 def remove_linear(samples: Samples, *, implicit: bool = False) -> Samples:
@@ -41,8 +41,10 @@ class Polynomial:
     coefficients: np.ndarray
 
     def __call__(self, X: Array) -> Array:
-        xp = array_namespace(X)
-        return xp.matmul(_features(X, self.V), as_like(self.coefficients, X))
+        xp, coefficients = array_namespace(X), as_like(self.coefficients, X)
+        if self.V is None:
+            return xp.matmul(X, coefficients[1:]) + coefficients[0]
+        return xp.matmul(_features(X, self.V), coefficients)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,26 +84,25 @@ class PolynomialRegression:
 
 @dataclass(frozen=True, eq=False)
 class _NormalProduct:
-    """FᵀF v and Fᵀy for F = [1, x], by products with X."""
+    """FᵀF v, or Fᵀy where v is None, for F = [1, x], by products of X with one vector each."""
 
-    v: np.ndarray
+    v: np.ndarray | None
 
     @property
     def floats_per_row(self) -> int:
         return 2
 
     def __call__(self, block: Block) -> Sums:
-        xp = array_namespace(block.X)
-        v = as_like(self.v, block.X)
-        fitted = xp.matmul(block.X, v[1:]) + v[0]
-        fitted = fitted if block.w is None else block.w * fitted
-        both = xp.stack([fitted, block.wy], axis=1)
-        return xp.sum(both, axis=0), matmul_transposed(block.X, both)
+        xp, rows = array_namespace(block.X), block.wy
+        if self.v is not None:
+            v = as_like(self.v, block.X)
+            fitted = xp.matmul(block.X, v[1:]) + v[0]
+            rows = fitted if block.w is None else block.w * fitted
+        return xp.sum(rows), xp.matmul(rows, block.X)
 
     def expectation(self, network: Network) -> tuple[np.ndarray, np.ndarray]:
-        _, target = PolynomialRegression(network.n_inputs, None).expectation(network)
-        both = np.stack([self.v, target], axis=1)
-        return both[0], both[1:]
+        target = PolynomialRegression(network.n_inputs, None).expectation(network)[1] if self.v is None else self.v
+        return target[0], target[1:]
 
 
 def _least_squares(samples: Samples, V: np.ndarray | None) -> np.ndarray:
@@ -111,15 +112,14 @@ def _least_squares(samples: Samples, V: np.ndarray | None) -> np.ndarray:
 
 def _conjugate_gradients(samples: Samples) -> np.ndarray:
     """Solve FᵀF v = Fᵀy; for nearly white x a dozen steps reach rounding."""
-    v = np.zeros(samples.d + 1)
-    product, target = _apply(samples, v)
-    residual = target - product
-    direction, square = residual, float(residual @ residual)
-    stop = CG_TOLERANCE**2 * float(target @ target)
+    residual = _apply(samples, None)
+    v, direction = np.zeros(samples.d + 1), residual
+    square = float(residual @ residual)
+    stop = CG_TOLERANCE**2 * square
     for _ in range(CG_STEPS):
         if square <= stop:
             break
-        product, _ = _apply(samples, direction)
+        product = _apply(samples, direction)
         step = square / float(direction @ product)
         v, residual = v + step * direction, residual - step * product
         square, previous = float(residual @ residual), square
@@ -127,10 +127,9 @@ def _conjugate_gradients(samples: Samples) -> np.ndarray:
     return v
 
 
-def _apply(samples: Samples, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _apply(samples: Samples, v: np.ndarray | None) -> np.ndarray:
     head, tail = (to_numpy(s) for s in samples.mean(_NormalProduct(v)))
-    product, target = np.vstack([head[None, :], tail]).T
-    return product, target
+    return np.concatenate([np.reshape(head, (1,)), tail])
 
 
 def _features(X: Array, V: np.ndarray | None) -> Array:

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from weightlift.errors import ArgumentError
-from weightlift.namespaces import Array, array_namespace, as_like, to_numpy
+from weightlift.namespaces import Array, array_namespace, as_like, on_host, solve, to_numpy
 from weightlift.network import Network
 from weightlift.refinement.normal_equations import Free, NormalEquations, NormalProduct, OutputEquations
 from weightlift.risk import Gradient, Risk, Students
 from weightlift.samples import Samples
 
-DENSE_LIMIT = 5000
+DENSE_LIMIT, DEVICE_DENSE_LIMIT = 5000, 30_000  # parameters, on a host and on an accelerator
 FIRST_DAMPING, LEAST_DAMPING, LARGEST_DAMPING = 1e-1, 1e-15, 1e12
 FACTORS = (1 / 16, 1 / 2, 4.0)
 CG_STEPS, CG_TOLERANCE = 200, 1e-3
@@ -75,7 +75,7 @@ def gauss_newton(
     """Minimise ½ E r² (+ ½ ridge ‖θ‖²) over the free parameters among W, a, b, c.
 
     A start ends when its risk is at rounding level, when a step lowers it by less than `tol` relatively, or when no damping
-    lowers it. solver: "dense" normal equations, matrix-free "cg", or "auto" (dense up to 5,000 parameters).
+    lowers it. solver: "dense" normal equations, matrix-free "cg", or "auto" (dense up to 5,000 parameters, 30,000 on a GPU).
     unit: keep every (wᵢ, bᵢ) at length one; sizes then belong to the free output weights.
     first: end all starts once one of them is exact.
     """
@@ -88,7 +88,8 @@ def gauss_newton(
     d, S, k = students.shape
     if solver not in ("auto", "dense", "cg"):
         raise ArgumentError(f"solver must be 'auto', 'dense' or 'cg', not {solver!r}.")
-    dense = solver == "dense" or (solver == "auto" and moves.size(d, k) <= DENSE_LIMIT)
+    limit = DENSE_LIMIT if on_host(samples.device) else DEVICE_DENSE_LIMIT
+    dense = solver == "dense" or (solver == "auto" and moves.size(d, k) <= limit)
     scale = _target_size(samples, students)
     risks = _risks(samples, students, moves, ridge)
     dampings = damping + 0.0 * risks
@@ -169,7 +170,7 @@ def _damped_steps(gram: Array, gradient: Array, dampings: Array) -> list[Array]:
     scaled, target = gram / (root[:, :, None] * root[:, None, :]), (gradient / root)[:, :, None]
     steps = []
     for i in range(dampings.shape[1]):
-        solution = xp.linalg.solve(scaled + dampings[:, i][:, None, None] * eye, target)[:, :, 0] / root
+        solution = solve(scaled + dampings[:, i][:, None, None] * eye, target)[:, :, 0] / root
         steps.append(xp.where(xp.isfinite(solution), solution, 0.0 * gradient))
     return steps
 
@@ -242,9 +243,9 @@ def project_outputs(samples: Samples, students: Students, *, offset: bool) -> St
     eye = xp.eye(gram.shape[1], dtype=gram.dtype, device=gram.device)
     root = _root_diagonal(gram, 1e-12)
     scaled = gram / (root[:, :, None] * root[:, None, :]) + 1e-14 * eye
-    solution = xp.linalg.solve(scaled, (target / root)[:, :, None])[:, :, 0] / root
+    solution = solve(scaled, (target / root)[:, :, None])[:, :, 0] / root
     rest = target - xp.matmul(gram, solution[:, :, None])[:, :, 0]  # undoes the guard's bias
-    solution = solution + xp.linalg.solve(scaled, (rest / root)[:, :, None])[:, :, 0] / root
+    solution = solution + solve(scaled, (rest / root)[:, :, None])[:, :, 0] / root
     k = students.a.shape[1]
     return replace(students, a=solution[:, :k], **({"c": solution[:, k]} if offset else {}))
 

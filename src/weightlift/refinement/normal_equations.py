@@ -214,24 +214,21 @@ def _pair_gram(Xt: Array, wD: Array, D: Array) -> Array:
     """E w DᵢDⱼ x̃_p x̃_q as (S, qk, qk): one product of pairs, spread to its four symmetric places."""
     xp = array_namespace(Xt)
     (m, q), (_, S, k) = Xt.shape, D.shape
-    row, column, places = _pairs(q, xp, Xt)
-    unit, partner, unit_places = _pairs(k, xp, Xt)
-    X_pairs = xp.take(Xt, row, axis=1) * xp.take(Xt, column, axis=1)
-    D_pairs = xp.take(wD, unit, axis=2) * xp.take(D, partner, axis=2)
+    X_pairs = xp.concat([Xt[:, i : i + 1] * Xt[:, i:] for i in range(q)], axis=1)
+    D_pairs = xp.concat([wD[:, :, i : i + 1] * D[:, :, i:] for i in range(k)], axis=2)
     product = matmul_transposed(X_pairs, xp.reshape(D_pairs, (m, S * D_pairs.shape[2])))
     product = xp.reshape(product, (X_pairs.shape[1], S, D_pairs.shape[2]))
-    spread = xp.take(xp.take(product, unit_places, axis=2), places, axis=0)
+    spread = xp.take(xp.take(product, _pair_places(k, Xt), axis=2), _pair_places(q, Xt), axis=0)
     spread = xp.permute_dims(xp.reshape(spread, (q, q, S, k, k)), (2, 0, 3, 1, 4))
     return xp.reshape(spread, (S, q * k, q * k))
 
 
-def _pairs(q: int, xp: Array, like: Array) -> tuple[Array, Array, Array]:
-    """Indices (i ≤ j) of the pairs, and for every (i, j) the place of its pair."""
+def _pair_places(q: int, like: Array) -> Array:
+    """For every (i, j), flattened, the place of its pair among those with i ≤ j."""
     i, j = np.triu_indices(q)
     places = np.zeros((q, q), dtype=np.int64)
     places[i, j] = places[j, i] = np.arange(len(i))
-    row, column, flat = (xp.asarray(v, device=like.device) for v in (i, j, places.reshape(-1)))
-    return row, column, flat
+    return array_namespace(like).asarray(places.reshape(-1), device=like.device)
 
 
 def _assemble(grams: dict[str, Array], xp: Array) -> Array:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from weightlift.errors import TooFewRowsError
-from weightlift.namespaces import Array, Namespace, array_namespace
+from weightlift.namespaces import Array, Namespace, array_namespace, on_host
 from weightlift.samples.keys import intervals, uniforms
 from weightlift.samples.protocol import Block, Map, Samples, Statistic, Sums
 
@@ -121,7 +121,7 @@ class Stream(ABC):
             yield _join(held)
 
     def _rows(self, floats_per_row: int) -> int:
-        budget = CPU_BLOCK_BYTES if "cpu" in str(self.device).lower() else DEVICE_BLOCK_BYTES
+        budget = CPU_BLOCK_BYTES if on_host(self.device) else DEVICE_BLOCK_BYTES
         return max(16, budget // (8 * (self.d + floats_per_row)))
 
     def _kept(self, rows: int) -> Iterator[Block]:

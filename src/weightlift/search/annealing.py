@@ -26,17 +26,15 @@ class Stage:
 def annealing(activation: Activation, *, reheating: bool = False) -> tuple[Stage, ...]:
     """The stages from a soft φ to φ itself; `reheating` begins half way."""
     if activation.degree:
-        temperatures = SOFT_SQUARE if activation.degree > 1 else SOFT_KINK
-        if reheating:
-            temperatures = temperatures[1:] if activation.degree > 1 else REHEATED_KINK
-        soft = [Stage(softened(activation, t), unit=True) for t in temperatures]
+        first, again = (SOFT_SQUARE, REHEATED_SQUARE) if activation.degree > 1 else (SOFT_KINK, REHEATED_KINK)
+        soft = [Stage(softened(activation, t), unit=True) for t in (again if reheating else first)]
         return (*soft, Stage(activation, unit=True))
     soft = [Stage(scaled(activation, g), unit=True, gain=g) for g in GAINS]
     return (*soft, Stage(activation, unit=False))
 
 
 SOFT_KINK, REHEATED_KINK = (0.7, 0.35, 0.2, 0.1, 0.05), (0.3, 0.1)
-SOFT_SQUARE = (1.5, 0.7, 0.35, 0.15)
+SOFT_SQUARE, REHEATED_SQUARE = (1.5, 0.7, 0.35, 0.15), (0.7, 0.35, 0.15)
 GAINS = (0.7, 1.0, 1.4)
 
 

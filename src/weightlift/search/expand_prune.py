@@ -22,13 +22,14 @@ from weightlift.refinement import gauss_newton
 from weightlift.risk import Students
 from weightlift.samples import Samples
 from weightlift.search.annealing import annealing
+from weightlift.search.consolidate import consolidate
 from weightlift.search.prune import prune
 from weightlift.search.starts import joined, kept, perturbed, random_students
 
 REFRESH = 6  # rounds from one fresh batch to the next
 EXTRA_UNITS = (0, 1, 2)  # widths of successive fresh batches beyond the asked one, where the rows determine them
 WIDE_FIRST = 1.15  # width of the first batch when units are many and rows plenty
-SOFT_STEPS, REHEAT_STEPS, LAST_STEPS = 8, 6, 30
+SOFT_STEPS, REHEAT_STEPS, LAST_STEPS, WIDE_STEPS = 8, 6, 30, 60
 MAX_FLIPS, ZERO_OFFSET = 20, 1e-10
 RACE_AFTER = 2  # stages before half of the fresh starts are dropped
 
@@ -90,7 +91,10 @@ def expand_prune(
             work = work * (width / n_units) ** 2 + spent
         attempts.append(Attempt("fresh" if fresh else "reheated", width, batch.shape[1], work, float(ranked.risks[0])))
         keep = max(4, starts // 4)
-        pool = ranked.first(keep) if fresh or pool is None else pool.with_(ranked).first(keep)
+        if fresh or pool is None:
+            pool = ranked.first(keep) if ranked.students.shape[2] == n_units else None
+        else:
+            pool = pool.with_(ranked).first(keep)
         if best is None or ranked.risks[0] < best.risks[0]:
             best = ranked.first(1)
             network = best.students.network(0)
@@ -144,9 +148,15 @@ def _anneal(
 
 
 def _pruned(samples: Samples, ranked: _Ranked, n_units: int, free: str) -> tuple[_Ranked, float]:
-    """The best wide student pruned to the asked width, however much risk the last units cost."""
-    network, work = prune(samples, ranked.students.network(0), free=free, keeps=lambda _: True, least=n_units)
-    fit = gauss_newton(samples, network, free=free, iterations=LAST_STEPS)
+    """The best wide student at the asked width: an exact one consolidated, another pruned whatever the last units cost."""
+    unit = ranked.students.activation.degree is not None
+    wide = gauss_newton(samples, ranked.first(1).students, free=free, iterations=WIDE_STEPS, damping=1e-3, unit=unit)
+    work = float(wide.iterations)
+    network = consolidate(wide.network, offset="c" in free)
+    if network is None or network.n_units > n_units:
+        network, spent = prune(samples, wide.network, free=free, keeps=lambda _: True, least=n_units)
+        work += spent
+    fit = gauss_newton(samples, network, free=free, iterations=LAST_STEPS, damping=1e-3, unit=unit)
     return _Ranked(fit.students, fit.risks), work + fit.iterations
 
 

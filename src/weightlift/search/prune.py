@@ -66,5 +66,6 @@ def _narrower(network: Network) -> Students:
         place = int(np.flatnonzero(rest == p)[0])
         Wm, bm, am = net.W[:, rest].copy(), net.b[rest].copy(), net.a[rest].copy()
         Wm[:, place], bm[place], am[place] = merged[:-1], merged[-1], total
-        W.append(Wm), b.append(bm), a.append(am)
+        for batch, values in ((W, Wm), (b, bm), (a, am)):
+            batch.append(values)
     return Students(np.stack(W, axis=1), np.stack(a), np.stack(b), np.full(len(a), net.c), net.activation)

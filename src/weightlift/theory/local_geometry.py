@@ -27,9 +27,10 @@ from weightlift.theory.conditioning import Conditioning, conditioning
 from weightlift.theory.population import compressed, population_gradient, population_hessian
 
 DENSE_LIMIT = 2000
-LANCZOS_TOLERANCE = 1e-8
+LANCZOS_TOLERANCE, LANCZOS_VECTORS = 1e-4, 60  # residual/eigenvalue; the eigenvalue's error is about the square
 SCAN = 16  # steps of the search for a first loss of definiteness
 BISECTIONS = 12
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,11 @@ class Spectrum:
 
     least: float
     largest: float
+
+    @property
+    def is_positive_definite(self) -> bool:
+        """Beyond rounding."""
+        return self.least > ROUNDING * abs(self.largest)
 
 
 @dataclass(frozen=True)
@@ -113,7 +119,8 @@ def empirical_spectrum(samples: Samples, student: Network, *, curvature: bool = 
 
     operator = hessian_operator(samples, student, curvature=curvature)
     start = np.random.default_rng(0).standard_normal(student.W.size)
-    options = {"v0": start, "tol": LANCZOS_TOLERANCE, "return_eigenvectors": False}
+    vectors = min(LANCZOS_VECTORS, student.W.size)
+    options = {"v0": start, "ncv": vectors, "tol": LANCZOS_TOLERANCE, "return_eigenvectors": False}
     least, largest = (float(eigsh(operator, 1, which=end, **options)[0]) for end in ("SA", "LA"))
     return Spectrum(least, largest)
 
@@ -146,16 +153,16 @@ def positive_definite_radius(
     D = np.random.default_rng(rng).standard_normal((directions, *teacher.W.shape))
     D *= (np.linalg.norm(teacher.W) / np.linalg.norm(D, axis=(1, 2)))[:, None, None]
 
-    def radii(least: Callable[[Network], float]) -> np.ndarray:
+    def radii(spectrum: Callable[[Network], Spectrum]) -> np.ndarray:
         def along(step: np.ndarray) -> float:
-            return _first_loss(lambda t: least(replace(teacher, W=teacher.W + t * step)), reach)
+            return _first_loss(lambda t: spectrum(replace(teacher, W=teacher.W + t * step)).is_positive_definite, reach)
 
         return np.array([along(step) for step in D])
 
-    population = radii(lambda net: population_spectrum(net, teacher).least)
+    population = radii(lambda net: population_spectrum(net, teacher))
     jumps = any(teacher.activation.jumps)
-    without = radii(lambda net: population_spectrum(net, teacher, dirac=False).least) if jumps else population
-    empirical = None if samples is None else radii(lambda net: empirical_spectrum(samples, net).least)
+    without = radii(lambda net: population_spectrum(net, teacher, dirac=False)) if jumps else population
+    empirical = None if samples is None else radii(lambda net: empirical_spectrum(samples, net))
     return DefiniteRadius(population, without, empirical, reach)
 
 
@@ -201,17 +208,16 @@ def _extremes(H: np.ndarray) -> Spectrum:
     return Spectrum(float(values[0]), float(values[-1]))
 
 
-def _first_loss(least: Callable[[float], float], reach: float) -> float:
-    """The first t at which least(t) ≤ 0."""
-    if least(0.0) <= 0.0:
+def _first_loss(holds: Callable[[float], bool], reach: float) -> float:
+    """The first t at which it no longer holds; infinite if there is none up to `reach`."""
+    if not holds(0.0):
         return 0.0
-    low, step = 0.0, reach / SCAN
-    while low < reach and least(min(low + step, reach)) > 0.0:
-        low += step
-    if low >= reach:
+    grid = np.linspace(0.0, reach, SCAN + 1)
+    first = next((i for i in range(1, SCAN + 1) if not holds(float(grid[i]))), None)
+    if first is None:
         return np.inf
-    high = low + step
+    low, high = float(grid[first - 1]), float(grid[first])
     for _ in range(BISECTIONS):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if least(middle) > 0.0 else (low, middle)
+        low, high = (middle, high) if holds(middle) else (low, middle)
     return high

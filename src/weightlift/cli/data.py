@@ -1,0 +1,124 @@
+"""Tables from files: CSV, NPY, NPZ; numbers only, and nothing that could run code."""
+
+from __future__ import annotations
+
+import csv
+import warnings
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from weightlift.errors import ArgumentError, FileFormatError
+
+DELIMITERS = (",", ";", "\t")
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Columns with names; those of a file without a header are numbered from 0."""
+
+    values: np.ndarray  # (n, columns)
+    names: tuple[str, ...]
+    target: str | None = None  # the column that the file itself calls y
+
+    @property
+    def listing(self) -> str:
+        return "the columns " + ", ".join(self.names[:12]) + (", …" if len(self.names) > 12 else "")
+
+    def split(self, target: str) -> tuple[np.ndarray, np.ndarray]:
+        """The inputs and the target column, given by its name, else by its number."""
+        j = self._index(target)
+        return np.delete(self.values, j, axis=1), self.values[:, j]
+
+    def _index(self, column: str) -> int:
+        if column in self.names:
+            return self.names.index(column)
+        try:
+            number = int(column)
+        except ValueError:
+            number = None
+        if number is None or not -len(self.names) <= number < len(self.names):
+            raise ArgumentError(f"there is no column {column!r}; there are {self.listing}.")
+        return number
+
+
+def read_table(path: Path) -> Table:
+    """The table in a file, by its suffix: .csv (also .tsv and .txt), .npy, .npz with X (n, d) and, if it has one, y (n,)."""
+    readers = {".csv": _read_text, ".tsv": _read_text, ".txt": _read_text, ".npy": _read_npy, ".npz": _read_npz}
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise FileFormatError(f"{path}: the suffix must be one of {', '.join(readers)}.")
+    table = reader(path)
+    if not table.values.size:
+        raise FileFormatError(f"{path} has no rows.")
+    return table
+
+
+def _read_text(path: Path) -> Table:
+    """Columns between commas, semicolons or tabs; a first line that is not all numbers is a header."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            first = file.readline()
+            delimiter = max(DELIMITERS, key=first.count)
+            cells = [cell.strip() for cell in next(csv.reader([first], delimiter=delimiter), [])]
+            header = not all(map(_is_number, cells))
+            if not header:
+                file.seek(0)
+            with warnings.catch_warnings(action="ignore"):  # of no rows, which the caller reports
+                values = np.loadtxt(file, delimiter=delimiter, ndmin=2, comments=None, quotechar='"')
+    except UnicodeDecodeError as error:
+        raise FileFormatError(f"{path} is not a text file in UTF-8.") from error
+    except ValueError as error:
+        raise FileFormatError(f"{path}{' below its header' if header else ''}: {error}") from error
+    if header and values.size and len(cells) != values.shape[1]:
+        raise FileFormatError(f"{path}: the header has {len(cells)} columns and the rows {values.shape[1]}.")
+    return _numbered(values, tuple(cells) if header else None)
+
+
+def _read_npy(path: Path) -> Table:
+    return _numbered(_matrix(path, "the array", _arrays(path)["array"]))
+
+
+def _read_npz(path: Path) -> Table:
+    arrays = _arrays(path)
+    if "X" not in arrays:
+        raise FileFormatError(f"{path} must hold an array X (n, d), and y (n,) for a target; it has {sorted(arrays)}.")
+    X = _matrix(path, "X", arrays["X"])
+    if "y" not in arrays:
+        return _numbered(X)
+    y = _matrix(path, "y", arrays["y"])
+    if y.shape != (len(X), 1):
+        raise FileFormatError(f"{path}: y must have one number for each of the {len(X)} rows of X, not shape {y.shape}.")
+    return Table(np.hstack([X, y]), (*map(str, range(X.shape[1])), "y"), target="y")
+
+
+def _arrays(path: Path) -> dict[str, np.ndarray]:
+    """All arrays of a file; pickled ones are refused."""
+    try:
+        with path.open("rb") as file:
+            content = np.load(file, allow_pickle=False)
+            return {"array": content} if isinstance(content, np.ndarray) else {name: content[name] for name in content.files}
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise FileFormatError(f"{path} is damaged, or holds something else than numbers: {error}") from error
+
+
+def _matrix(path: Path, name: str, array: np.ndarray) -> np.ndarray:
+    if array.dtype.kind not in "fiub":
+        raise FileFormatError(f"{path}: {name} must hold real numbers, not {array.dtype}.")
+    if array.ndim not in (1, 2):
+        raise FileFormatError(f"{path}: {name} must have one or two axes, not shape {array.shape}.")
+    return np.asarray(array.reshape(len(array), -1), dtype=np.float64)
+
+
+def _numbered(values: np.ndarray, names: tuple[str, ...] | None = None) -> Table:
+    return Table(values, tuple(map(str, range(values.shape[1]))) if names is None else names)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,208 @@
+"""`weightlift demo`: plant a network, recover it from few samples, say how it went and draw it.
+
+The rows are recovered by `weightlift.recover`, which never sees the planted network. For the picture, and for comparison, other
+routes then run on the same rows; see `comparison`.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from weightlift.cli.console import NOT_CERTIFIED, Force, Json, check_output, print_json, print_parts, working
+from weightlift.cli.report import leading, leading_title, new_table, recovery_json, stage_table, verdict
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from weightlift.activations import Activation
+    from weightlift.cli.comparison import Route
+    from weightlift.network import Network
+    from weightlift.plots import AlignedUnits
+    from weightlift.recovery import Recovery
+
+FIGURE = Path("weightlift-demo.png")
+FORMATS = (".png", ".pdf", ".svg")
+SHOWN = 2  # leading weights of a unit in its table
+TOLERANCE, NOISY_TOLERANCE = 0.01, 0.1  # largest error of a unit that counts as recovered; without noise [zhong2017, §7]
+ROWS_A_PARAMETER, NOISY_ROWS_A_PARAMETER = 3, 30
+
+
+def demo(
+    units: Annotated[int, typer.Option(min=1, help="Units of the planted network, at most as many as inputs.")] = 5,
+    inputs: Annotated[int, typer.Option(min=1, help="Inputs.")] = 20,
+    rows: Annotated[
+        int | None, typer.Option(min=1, help="Samples; unless given, 3 a parameter, or 30 a parameter with noise.")
+    ] = None,
+    activation: Annotated[str, typer.Option(help="relu, squared_relu, leaky_relu, tanh, sigmoid, erf, …")] = "relu",
+    noise: Annotated[float, typer.Option(min=0.0, help="Standard deviation of the noise in y.")] = 0.0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the network, the samples and the recovery.")] = 6,
+    out: Annotated[Path | None, typer.Option(help=f"Figure: .png, .pdf or .svg. Unless given: {FIGURE}, overwritten.")] = None,
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """Plant a network, recover it from a few samples, and show that it is the same one.
+
+    \b
+    Examples
+      weightlift demo
+      weightlift demo --units 8 --inputs 30 --activation squared_relu
+      weightlift demo --noise 0.1 --seed 3
+      weightlift demo --json --out figure.svg
+
+    Ends with exit code 0 if the certificate is EXACT or STATISTICAL, else with 3.
+    """
+    if units > inputs:
+        raise typer.BadParameter(f"{units} units with {inputs} inputs: use at most as many.", param_hint="--units")
+    if not math.isfinite(noise):
+        raise typer.BadParameter(f"{noise} is not a finite number.", param_hint="--noise")
+    path = FIGURE if out is None else out
+    check_output(path, force=force or out is None, suffixes=FORMATS)
+    result = _run(units, inputs, rows, activation, noise, seed)
+    with working("drawing"):
+        from weightlift.cli.figure import figure
+        from weightlift.files import write_atomically
+
+        write_atomically(path, figure(result, kind=path.suffix[1:].lower()))
+    if as_json:
+        print_json(_json(result, path))
+    else:
+        _show(result, path)
+    if not result.recovery.certificate:
+        raise typer.Exit(NOT_CERTIFIED)
+
+
+@dataclass(frozen=True, eq=False)
+class DemoResult:
+    """What the demo shows."""
+
+    truth: Network
+    rows: int
+    noise: float
+    seed: int
+    recovery: Recovery
+    seconds: float  # of the recovery
+    risk: float  # of the recovered network on all rows, relative
+    units: AlignedUnits
+    routes: tuple[Route, ...]
+
+    @property
+    def parameters(self) -> int:
+        return n_parameters(self.truth.n_inputs, self.truth.n_units, self.truth.activation)
+
+
+def n_parameters(inputs: int, units: int, activation: Activation) -> int:
+    """Free numbers of the network; homogeneous φ shares a unit's size between a and w."""
+    return units * (inputs + (activation.degree is None))
+
+
+def _run(units: int, inputs: int, rows: int | None, activation: str, noise: float, seed: int) -> DemoResult:
+    with working("loading"):
+        import numpy as np
+
+        import weightlift as wl
+        from weightlift.cli.comparison import compare
+        from weightlift.plots import AlignedUnits
+
+    phi = wl.activations.get(activation)
+    planting, drawing, recovering, comparing = np.random.default_rng(seed).spawn(4)
+    truth = wl.teachers.conditioned(inputs, units, activation=phi, rng=planting)
+    if rows is None:
+        rows = n_parameters(inputs, units, phi) * (NOISY_ROWS_A_PARAMETER if noise else ROWS_A_PARAMETER)
+    X, y = wl.draw(truth, rows, noise_std=noise, rng=drawing)
+    with working("recovering"):
+        began = time.perf_counter()
+        recovery = wl.recover(X, y, n_units=units, activation=phi, rng=recovering)
+        seconds = time.perf_counter() - began
+    risk = float(np.mean((recovery.network.predict(X) - y) ** 2) / np.mean(y**2))
+    with working("comparing"):
+        routes = compare(X, y, truth, tolerance=NOISY_TOLERANCE if noise else TOLERANCE, rng=comparing)
+    return DemoResult(truth, rows, noise, seed, recovery, seconds, risk, AlignedUnits.of(recovery.network, truth), routes)
+
+
+def _show(result: DemoResult, path: Path) -> None:
+    net = result.truth
+    noise = f" with noise of standard deviation {result.noise:g}" if result.noise else ""
+    size = f"{net.n_units} unit{'s' * (net.n_units > 1)}, {net.n_inputs} input{'s' * (net.n_inputs > 1)}"
+    problem = (
+        f"Planted: {net.activation.name}, {size}, {result.parameters} parameters (seed {result.seed}).\n"
+        f"Drawn:   {result.rows:,} samples{noise}, {result.rows / result.parameters:.3g} a parameter."
+    )
+    stages, answer = stage_table(result.recovery, result.seconds), verdict(result.recovery.certificate)
+    others = [_route_table(result)] if result.routes else []
+    print_parts(problem, _unit_table(result.units), stages, answer, *others, f"Figure: {path}")
+
+
+def _unit_table(units: AlignedUnits) -> Table:
+    """Truth against estimate, one line a unit."""
+    d, k = units.truth.shape
+    table = new_table("Units")
+    for name in ("unit", "a", "estimate", leading_title(d, SHOWN), "estimate", "error"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for j in range(k):
+        a, a_hat = (f"{v:+.6f}" for v in units.a[:, j])
+        w, w_hat = leading(units.truth[:, j], SHOWN), leading(units.estimate[:, j], SHOWN)
+        table.add_row(f"{j}", a, a_hat, w, w_hat, f"{units.match.errors[j]:.1e}")
+    scale = "; ‖w‖ = 1" if units.match.truth.activation.degree else ""
+    table.caption = f"error: ‖w − ŵ‖ / ‖w‖, largest {units.match.max_error:.1e}{scale}"
+    return table
+
+
+def _route_table(result: DemoResult) -> Table:
+    """What other routes made of the same rows."""
+    table = new_table("The same samples by other routes")
+    table.add_column("route")
+    for name in ("steps", "risk", "largest unit error", "recovered"):
+        table.add_column(name, justify="right")
+    certified = "yes, certified" if result.recovery.certificate else "not certified"
+    table.add_row("weightlift.recover", "", f"{result.risk:.1e}", f"{result.units.match.max_error:.1e}", certified)
+    for route in result.routes:
+        best, hits = route.best, route.recovered
+        count = f"{hits.sum()} of {len(hits)}" if len(hits) > 1 else "yes" if hits[0] else "no"
+        table.add_row(route.name, f"{len(route.risks) - 1}", f"{route.risks[-1, best]:.1e}", f"{route.errors[best]:.1e}", count)
+    table.caption = f"recovered: every unit to {result.routes[0].tolerance:.0%}; of random starts that of least risk is shown"
+    return table
+
+
+def _json(result: DemoResult, path: Path) -> dict[str, Any]:
+    units, found = result.units, result.units.match
+    return {
+        "problem": {
+            "inputs": result.truth.n_inputs,
+            "units": result.truth.n_units,
+            "activation": result.truth.activation.name,
+            "parameters": result.parameters,
+            "rows": result.rows,
+            "rows_per_parameter": result.rows / result.parameters,
+            "noise": result.noise,
+            "seed": result.seed,
+        },
+        **recovery_json(result.recovery, result.seconds),
+        "max_error": found.max_error,
+        "units": [
+            {
+                "truth": {"a": units.a[0, j], "w": units.truth[:, j]},
+                "estimate": {"a": units.a[1, j], "w": units.estimate[:, j]},
+                "angle": found.angles[j],
+                "error": found.errors[j],
+            }
+            for j in range(result.truth.n_units)
+        ],
+        "routes": [
+            {
+                "name": route.name,
+                "steps": len(route.risks) - 1,
+                "starts": len(route.errors),
+                "recovered": route.recovered.sum(),
+                "risk": route.risks[-1, route.best],
+                "max_error": route.errors[route.best],
+            }
+            for route in result.routes
+        ],
+        "figure": str(path),
+    }

@@ -1,0 +1,145 @@
+"""What certificates count and bound on the rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from weightlift import samples, teachers
+from weightlift.certificate import Status, certify, rows
+from weightlift.certificate.exactness import exact_precision, separation
+from weightlift.certificate.gauge import Gauge
+from weightlift.certificate.information import Information
+from weightlift.certificate.rows import Agreement, DistinctRows, Sides, count_distinct, rounding_bound, rows_beside
+from weightlift.network import Network
+from weightlift.refinement.gauss_newton import gauss_newton
+from weightlift.risk import Students
+
+
+def bound(net: Network, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    students = Students.of(net)
+    z = students.preactivations(X)
+    return np.asarray(rounding_bound(students, X, y, z, students.activation(z)))
+
+
+@pytest.mark.parametrize("activation", ["relu", "squared_relu", "tanh", "sigmoid", "softplus"])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_rounding_errors_are_below_their_bound(activation: str, scale: float, rng: np.random.Generator) -> None:
+    """Against an evaluation in extended precision; and the bound is no more than a thousand times too large."""
+    net = teachers.biased(20, 4, activation=activation, rng=3)
+    net = Network(net.W / scale, net.a, net.b, 0.3, net.activation)
+    X = scale * rng.standard_normal((500, 20))
+    z = X.astype(np.longdouble) @ net.W.astype(np.longdouble) + net.b
+    exact = net.activation.value(z) @ net.a.astype(np.longdouble) + np.longdouble(0.3)
+    error = np.abs((net.predict(X) - exact).astype(float))
+    B = bound(net, X, net.predict(X))
+    assert (error <= B).all()
+    if np.finfo(np.longdouble).eps < 1e-18:
+        assert error.max() > 1e-3 * B.max()
+
+
+def test_precision_holds_for_the_worst_rounding_errors(seed: int) -> None:
+    """Targets moved by three tenths of the bound on every row, in the pattern that moves a coordinate most."""
+    truth = teachers.biased(5, 2, bias=0.3, activation="relu", rng=seed)
+    X = np.random.default_rng(seed).standard_normal((120, 5))
+    y = truth.predict(X)
+    gauge = Gauge.of(truth, bias=True, offset=False)
+    students = Students.of(gauge.network)
+    J = gauge.jacobian(X, students.preactivations(X), students)
+    for coordinate in (0, 3, gauge.size - 1):
+        e = 0.3 * bound(truth, X, y) * np.sign(np.linalg.pinv(J)[coordinate])
+        net = gauss_newton(samples.open(X, y + e), truth, free="Wb").network
+        certificate = certify(net, X, y + e, bias=True)
+        assert certificate.status is Status.EXACT
+        assert certificate.locate(truth)[0].all()
+
+
+def test_agreement_is_the_largest_residual_over_its_bound() -> None:
+    net = teachers.biased(4, 2, rng=1)
+    X = np.random.default_rng(0).standard_normal((40, 4))
+    y = net.predict(X)
+    y[5] += 1e-3
+    w = np.where(np.arange(40) < 3, 0.0, 2.0)
+    y[0] = 9.0
+    level, residual, _, count, error, rss, squares, total = (
+        float(v) for v in samples.open(X, y, sample_weight=w).fold(Agreement(net))
+    )
+    B = bound(net, X, y)
+    r = np.abs(net.predict(X) - y)
+    assert residual == pytest.approx(1e-3, rel=1e-9)
+    assert level == pytest.approx(float((r / B)[3:].max()), rel=1e-9)
+    assert count == 37
+    assert error == pytest.approx(float((w * (r + B) ** 2).sum()))
+    assert rss == pytest.approx(float((w * r**2).sum()))
+    assert (squares, total) == pytest.approx((4 * 37, float((w * y**2).sum())))
+
+
+def test_distinct_rows_are_counted_across_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((500, 3))
+    y = rng.standard_normal(500)
+    chosen = rng.integers(500, size=2000)
+    source = samples.open(X[chosen], y[chosen])
+    distinct = len(np.unique(chosen))
+    counts = np.bincount(chosen)
+    assert count_distinct(source.fold(DistinctRows(targets=True))) == pytest.approx((distinct, (counts**2).sum() / 2000))
+    same_inputs = samples.open(X[chosen], rng.standard_normal(2000))
+    assert count_distinct(same_inputs.fold(DistinctRows(targets=False)))[0] == distinct
+    assert count_distinct(same_inputs.fold(DistinctRows(targets=True)))[0] == 2000
+    monkeypatch.setattr(rows, "SKETCH", 256)
+    sketched, _ = count_distinct(samples.open(X, y).fold(DistinctRows(targets=True)))
+    assert sketched == pytest.approx(500, rel=0.2)
+
+
+def test_rows_beside_a_kink_are_counted_once() -> None:
+    rng = np.random.default_rng(1)
+    X = np.tile(rng.standard_normal((60, 3)), (5, 1))
+    net = teachers.biased(3, 2, bias=1.0, rng=2)
+    z = X[:60] @ net.W + net.b
+    expected = np.minimum((z > 0).sum(axis=0), (z < 0).sum(axis=0))
+    found = rows_beside(samples.open(X, X[:, 0]).fold(Sides(net, 100)))
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(rows_beside(samples.open(X, X[:, 0]).fold(Sides(net, 7))), np.minimum(expected, 7))
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_a_unit_needs_rows_on_both_sides(side: float) -> None:
+    """Coordinates plus five rows on the emptier side: one less, and the unit is beyond reach."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((400, 3))
+    W = rng.standard_normal((3, 2))
+    order = np.sort(side * (X @ W[:, 1]))[::-1]
+    for rows_there, status in ((8, Status.AMBIGUOUS), (9, Status.EXACT)):
+        b = -side * (order[rows_there - 1] + order[rows_there]) / 2
+        net = Network(W, [1.0, -1.5], [0.1, b])
+        certificate = certify(net, X, net.predict(X))
+        assert certificate.status is status, str(certificate)
+        if status is Status.AMBIGUOUS:
+            assert certificate.ambiguous_units == (1,)
+            assert certificate.evidence.least_rows is not None
+            assert certificate.evidence.least_rows[1] == 8
+
+
+def test_separation_is_relative_and_up_to_sign() -> None:
+    W = np.array([[1.0, 3.0, 0.0], [0.0, 3e-3, 2.0]])
+    np.testing.assert_allclose(separation(Gauge.of(Network(W), bias=False, offset=False)), [1e-3, 1e-3, 1.4135], rtol=1e-3)
+
+
+def test_information_by_both_routes(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    net = teachers.biased(4, 2, activation="tanh", rng=seed)
+    X = np.random.default_rng(seed).standard_normal((100, 4)) * [1.0, 10.0, 0.1, 1.0]
+    gauge = Gauge.of(net, bias=True, offset=False)
+    source = samples.open(X, net.predict(X) + 0.1)
+    information = Information.of(source, gauge)
+    students = Students.of(gauge.network)
+    J = gauge.jacobian(X, students.preactivations(X), students)
+    np.testing.assert_allclose(information.gram, J.T @ J, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(information.inverse @ (J.T @ J), np.eye(gauge.size), atol=1e-8)
+    np.testing.assert_allclose(information.half_inverse @ information.half_inverse.T, information.inverse, rtol=1e-12)
+    scaled = J / np.linalg.norm(J, axis=0)
+    assert information.condition == pytest.approx(np.linalg.cond(scaled) ** 2, rel=1e-6)
+    assert information.least_eigenvalue == pytest.approx(np.linalg.eigvalsh(J.T @ J / 100)[0], rel=1e-6)
+    assert information.rss == pytest.approx(1.0)
+    monkeypatch.setattr("weightlift.certificate.information.DENSE", 1)
+    assert Information.of(source, gauge).condition == pytest.approx(information.condition, rel=1e-6)
+    assert exact_precision(information, 2.0) == pytest.approx(2 * exact_precision(information, 1.0))

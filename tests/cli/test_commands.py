@@ -1,0 +1,188 @@
+"""`weightlift recover`, `predict` and `show`: from files to files, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import weightlift as wl
+from weightlift.cli import app
+from weightlift.cli.data import read_table
+from weightlift.errors import ArgumentError, FileFormatError
+
+
+@pytest.fixture
+def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[wl.Network, np.ndarray, np.ndarray]:
+    """A network, and its samples in files of every kind: data.csv (columns p, y, q, r), data.npy (y in column 1), data.npz."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    truth = wl.teachers.conditioned(3, 2, activation="relu", rng=4)
+    X, y = wl.draw(truth, 60, rng=5)
+    table = np.insert(X, 1, y, axis=1)
+    np.savetxt("data.csv", table, delimiter=",", header="p,y,q,r", comments="", fmt="%.17g")
+    np.save("data.npy", table)
+    np.savez("data.npz", X=X, y=y)
+    return truth, X, y
+
+
+def run(*arguments: str) -> Any:
+    return CliRunner().invoke(app, list(arguments))
+
+
+Planted = tuple[wl.Network, np.ndarray, np.ndarray]
+
+
+@pytest.mark.parametrize("source", [["data.csv", "--target", "y"], ["data.npy", "--target", "1"], ["data.npz"]])
+def test_recover_show_predict_round_trip(planted: Planted, source: list[str]) -> None:
+    truth, X, y = planted
+    result = run("recover", *source, "--units", "2", "--out", "net.safetensors")
+    assert result.exit_code == 0, result.output
+    assert "EXACT" in result.stdout
+    network = wl.Network.load("net.safetensors")
+    assert wl.match(network, truth).max_error < 1e-12
+    shown = json.loads(run("show", "net.safetensors", "--json").stdout)
+    np.testing.assert_array_equal(shown["W"], network.canonical().W)
+    assert "2 units, relu" in run("show", "net.safetensors").stdout
+    lines = run("predict", "net.safetensors", *source).stdout.split()
+    np.testing.assert_array_equal([float(line) for line in lines], network.predict(X))
+    assert run("predict", "net.safetensors", *source, "--out", "p.csv").exit_code == 0
+    np.testing.assert_array_equal(np.loadtxt("p.csv", skiprows=1), network.predict(X))
+    assert run("predict", "net.safetensors", *source, "--out", "p.npy").exit_code == 0
+    np.testing.assert_array_equal(np.load("p.npy"), network.predict(X))
+    printed = json.loads(run("predict", "net.safetensors", *source, "--json").stdout)
+    np.testing.assert_allclose(printed["predictions"], y, atol=1e-12)
+
+
+def test_recover_json_is_the_library_s_answer(planted: Planted) -> None:
+    _, X, y = planted
+    result = run("recover", "data.npz", "--units", "auto", "--seed", "3", "--json")
+    found, expected = json.loads(result.stdout), wl.recover(X, y, n_units="auto", rng=3)
+    assert result.exit_code == 0
+    assert found["status"] == expected.certificate.status.name == "EXACT"
+    np.testing.assert_array_equal(found["network"]["W"], expected.network.W)
+    assert found["width_evidence"] == list(expected.width_evidence)
+    assert [stage["passes"] for stage in found["stages"]] == [stage.passes for stage in expected.stages]
+    assert found["file"] is None
+
+
+def test_not_certified_is_exit_code_3_with_the_network_written(planted: Planted) -> None:
+    result = run("recover", "data.npz", "--units", "1", "--max-work", "20", "--out", "net.safetensors")
+    assert result.exit_code == 3
+    assert "FAILED" in result.stdout
+    assert wl.Network.load("net.safetensors").n_units == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["recover", "data.csv", "--units", "2"], "the columns p, y, q, r"),
+        (["recover", "data.csv", "--units", "2", "--target", "z"], "no column 'z'"),
+        (["recover", "data.npy", "--units", "2", "--target", "4"], "no column '4'"),
+        (["recover", "data.npz"], "--units"),
+        (["recover", "data.npz", "--units", "0"], "positive whole number"),
+        (["recover", "data.npz", "--units", "-1"], "positive whole number"),
+        (["recover", "data.npz", "--units", "1.5"], "positive whole number"),
+        (["recover", "data.npz", "--units", "2", "--method", "magic"], "method"),
+        (["recover", "data.npz", "--units", "2", "--activation", "rellu"], "relu"),
+        (["recover", "data.npz", "--units", "2", "--out", "data.npz"], ".safetensors"),
+        (["recover", "data.npz", "--units", "2", "--out", "there.safetensors"], "--force"),
+        (["recover", "missing.csv", "--units", "2", "--target", "y"], "No such file"),
+        (["recover", "data.xls", "--units", "2", "--target", "y"], "suffix"),
+        (["recover", "hole.csv", "--units", "1", "--target", "y"], "NaN"),
+        (["predict", "there.safetensors", "data.npz"], "safetensors"),
+        (["predict", "missing.safetensors", "data.npz"], "No such file"),
+        (["predict", "net.safetensors", "data.csv"], "4 input columns and the network 3"),
+        (["predict", "net.safetensors", "data.npz", "--out", "p.txt"], ".csv or .npy"),
+        (["show", "data.csv"], "safetensors"),
+        (["show", "."], "directory"),
+    ],
+)
+def test_mistakes_end_in_plain_words_and_nothing_is_touched(planted: Planted, arguments: list[str], words: str) -> None:
+    planted[0].save("net.safetensors")
+    Path("there.safetensors").write_bytes(b"mine")
+    Path("hole.csv").write_text("x,y\n1,2\n3,nan\n4,5\n")
+    before = {path.name: path.read_bytes() for path in Path().iterdir()}
+    result = run(*arguments)
+    assert result.exit_code == 2, result.output
+    assert words in result.output
+    assert "Traceback" not in result.output
+    assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
+
+
+def test_warnings_are_sentences_on_stderr(planted: Planted) -> None:
+    _, X, y = planted
+    np.savez("data.npz", X=np.hstack([X, X[:, :1]]), y=y)  # a column twice
+    result = run("recover", "data.npz", "--units", "2", "--max-work", "20", "--json")
+    assert json.loads(result.stdout)["certified"] is (result.exit_code == 0)
+    assert result.exit_code == 3
+    assert result.stderr.startswith("Warning: ")
+    assert "linearly dependent" in result.stderr
+    assert "UserWarning" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("1,2\n3,4\n", ("0", "1")),
+        ("a;b\n1;2\n3;4\n", ("a", "b")),
+        ('"a"\t"the b"\n1\t2\n3\t4\n', ("a", "the b")),
+        ("\ufeffa,b\r\n1,2\r\n3,4\r\n", ("a", "b")),
+    ],
+)
+def test_text_tables(tmp_path: Path, text: str, names: tuple[str, ...]) -> None:
+    path = tmp_path / "table.csv"
+    path.write_bytes(text.encode())
+    table = read_table(path)
+    assert table.names == names
+    np.testing.assert_array_equal(table.values, [[1, 2], [3, 4]])
+    X, y = table.split(names[0])
+    np.testing.assert_array_equal(X, [[2], [4]])
+    np.testing.assert_array_equal(y, [1, 3])
+    np.testing.assert_array_equal(table.split("-1")[1], [2, 4])
+    with pytest.raises(ArgumentError, match="no column"):
+        table.split("2")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("a.csv", b"", "no rows"),
+        ("a.csv", b"x,y\n", "no rows"),
+        ("a.csv", b"x,y\n1,2,3\n", "header"),
+        ("a.csv", b"x,y\n1,two\n", "two"),
+        ("a.csv", b"x,y\n1,\n", "convert"),
+        ("a.csv", b"x,y\n1,2\n3\n", "columns"),
+        ("a.csv", b"\xff\xfe\x00", "UTF-8"),
+        ("a.npy", b"", "damaged"),
+        ("a.npy", b"\x80\x04N.", "damaged"),
+        ("a.npz", b"PK\x03\x04", "damaged"),
+        ("a.parquet", b"PAR1", "suffix"),
+    ],
+)
+def test_files_that_are_no_tables(tmp_path: Path, name: str, content: bytes, words: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(FileFormatError, match=words):
+        read_table(path)
+
+
+def test_arrays_that_are_no_tables(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    arrays: list[tuple[dict[str, Any], str]] = [
+        ({"Z": np.ones(3)}, "array X"),
+        ({"X": np.ones((3, 2)), "y": np.ones(4)}, "each of the 3 rows"),
+        ({"X": np.ones((3, 2)) * 1j}, "real numbers"),
+        ({"X": np.ones((3, 2, 2))}, "one or two axes"),
+        ({"X": np.array([[object()]])}, "damaged, or holds"),
+    ]
+    for content, words in arrays:
+        np.savez(path, **content)
+        with pytest.raises(FileFormatError, match=words):
+            read_table(path)
+    np.savez(path, X=np.arange(6).reshape(3, 2))
+    assert read_table(path).target is None
