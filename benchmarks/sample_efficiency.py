@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import multiprocessing
 import os
 import re
@@ -183,7 +184,11 @@ def attempt(
     wall, cpu = time.perf_counter(), time.process_time()
     with warnings.catch_warnings(), threadpool_limits(limits=1 if device == "cpu" else None):
         warnings.simplefilter("ignore", UserWarning)
-        found = wl.recover(X, y, n_units=row.n_units, activation=row.activation, bias=row.bias, max_work=max_work)
+        try:
+            found = wl.recover(X, y, n_units=row.n_units, activation=row.activation, bias=row.bias, max_work=max_work)
+        except Exception as raised:  # a failure like another, and a fault of its own
+            spent = time.process_time() - cpu, time.perf_counter() - wall
+            return Trial(row.name, run, number, "RAISED", False, math.inf, *spent, 0.0, repr(raised))
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     error = wl.match(found.network, truth).max_error
     exact = found.certificate.status is wl.Status.EXACT

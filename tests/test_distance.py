@@ -317,7 +317,7 @@ def test_a_unit_turned_by_an_angle(angle: float) -> None:
 
 
 @pytest.mark.parametrize("step", [1e-2, 1e-5, 1e-9, 1e-12])
-@pytest.mark.parametrize("b", [0.0, 0.8, -1.7, -6.0])
+@pytest.mark.parametrize("b", [0.0, 0.8, -1.7, -6.0, -9.0])
 def test_a_bias_moved(step: float, b: float) -> None:
     """ReLU, b to b + e: e² Φ(b) + ∫₀ᵉ (e−t)² p(b+t) dt."""
     w = [[0.6], [0.8]]

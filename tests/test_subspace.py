@@ -7,7 +7,6 @@ import weightlift as wl
 from weightlift import samples
 from weightlift.errors import ArgumentError
 from weightlift.moments import HermiteMoment, remove_linear
-from weightlift.namespaces import to_numpy
 from weightlift.network import Network
 from weightlift.subspace import SecondMoment, estimate_rank, leading_subspace, odd_subspace
 
@@ -24,7 +23,7 @@ def test_routes_agree_with_the_dense_eigenspace(filled, rng, as_xp):
     X, y = wl.draw(truth, 4000, rng=rng)
     data = samples.open(as_xp(X), as_xp(y))
     P2 = SecondMoment(filled, rng.normal(size=12))
-    matrix = to_numpy(data.mean(P2.dense(12))[0])
+    matrix = P2.matrix(data)
     values, vectors = np.linalg.eigh(matrix)
     order = np.argsort(-np.abs(values))[:3]
     for method in ("dense", "lanczos", "power"):

@@ -201,13 +201,15 @@ def _disagreement(found: Network, true: Network) -> np.ndarray:
 
 
 def _bottleneck_assignment(cost: np.ndarray, disagree: np.ndarray) -> np.ndarray:
-    """The column assigned to each row, −1 for none: fewest disagreements, then least maximum, then least sum of costs."""
+    """The column assigned to each row, −1 for none: fewest disagreements, then least maximum, then least sum of costs.
+
+    Every unit of the smaller network is assigned.
+    """
     from scipy.optimize import linear_sum_assignment
 
     k, others = cost.shape
     n = max(k, others)
     square = np.zeros((n, n))
-    square[:k] = 1.0  # a true unit left without partner
     square[:k, :others] = np.minimum(cost, np.finfo(float).max / 4)
     forbidden = np.zeros((n, n))
     forbidden[:k, :others] = disagree

@@ -118,7 +118,7 @@ class Network:
         from scipy.optimize import linear_sum_assignment
 
         i, j = linear_sum_assignment(far)
-        return not far[i, j].any() and abs(f.c - g.c) <= tol * max(1.0, abs(f.c), np.abs(f.a).max())
+        return bool(not far[i, j].any() and abs(f.c - g.c) <= tol * max(1.0, abs(f.c), np.abs(f.a).max()))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a safetensors file with a versioned JSON header, beside and renamed."""

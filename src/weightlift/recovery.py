@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from weightlift.activations import Activation, get
 from weightlift.certificate import Certificate, Status, certify
@@ -83,14 +84,16 @@ def recover(
     bias: bool = False,
     offset: bool = False,
     sample_weight: Any = None,
+    output_weights: str | ArrayLike = "free",
     method: str = "auto",
     max_work: float | None = None,
     rng: np.random.Generator | int = 0,
 ) -> Recovery:
     """Recover the units of y = Σ aᵢ φ(⟨wᵢ, x⟩ + bᵢ) + c from rows; X may be any `Samples`, then y is None.
 
-    n_units: the width, or "auto". bias, offset: whether b and c are fitted. method: "tensor" (moments alone, refined), "search",
-    or "auto", both. max_work bounds the search in Gauss–Newton steps of one start, so that the same seed gives the same answer.
+    n_units: the width, or "auto". bias, offset: whether b and c are fitted. output_weights: "free", or the known aᵢ, in any
+    order. method: "tensor" (moments alone, refined), "search", or "auto", both. max_work bounds the search in Gauss–Newton
+    steps of one start, so that the same seed gives the same answer.
 
     >>> import weightlift as wl
     >>> truth = wl.teachers.conditioned(8, 3, activation="relu", rng=0)
@@ -99,7 +102,8 @@ def recover(
     >>> found.certificate.status.name, wl.match(found.network, truth).max_error < 1e-10
     ('EXACT', True)
     """
-    problem = _Problem.of(X, y, sample_weight, get(activation), bias, offset, method, np.random.default_rng(rng))
+    outputs = _known_outputs(output_weights, n_units)
+    problem = _Problem.of(X, y, sample_weight, get(activation), bias, offset, outputs, method, np.random.default_rng(rng))
     work = DEFAULT_WORK if max_work is None else float(max_work)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"), problem.threads():
         if n_units == "auto":
@@ -121,6 +125,7 @@ class _Problem:
     activation: Activation
     bias: bool
     offset: bool
+    outputs: np.ndarray | None  # known output weights
     method: str
     energy: float  # ½ E y²
     rng: np.random.Generator
@@ -134,6 +139,7 @@ class _Problem:
         activation: Activation,
         bias: bool,
         offset: bool,
+        outputs: np.ndarray | None,
         method: str,
         rng: np.random.Generator,
     ) -> _Problem:
@@ -150,9 +156,8 @@ class _Problem:
         train = train if train.n >= 2 else rows
         whitening = _whitening(train, centred=bias)
         white = train if whitening is None else train.map(whitening)
-        return cls(
-            rows, train, heldout, Counted(white.persist()), whitening, activation, bias, offset, method, energy, rng
-        )
+        counted = Counted(white.persist())
+        return cls(rows, train, heldout, counted, whitening, activation, bias, offset, outputs, method, energy, rng)
 
     def undo(self, network: Network) -> Network:
         """From whitened to raw inputs; a bias that should be zero is."""
@@ -249,7 +254,6 @@ def _search_stage(
         rng=problem.rng,
     )
     starts = sum(a.starts for a in found.attempts)
-    outcome = "a candidate was certified" if found.accepted else "the work was spent without a certified candidate"
     stages.append(
         StageReport(
             f"search, {len(found.attempts)} rounds on {part.n} rows",
@@ -258,7 +262,7 @@ def _search_stage(
             found.work,
             part.tally.passes - passes,
             found.risk / problem.energy,
-            outcome,
+            found.ending.value,
         )
     )
     stages.extend(judged[-1:])
@@ -280,20 +284,38 @@ def _finish(
     net, risk = fit.network, float(fit.risks[0])
     if not problem.offset and net.c:
         net = without_offset(net)
-    polished = gauss_newton(problem.train, problem.undo(net), free=problem.free, iterations=POLISH_STEPS, damping=1e-12)
-    final = polished.network
+    final, fixed = problem.undo(net), problem.free
+    if problem.outputs is not None and net.n_units == len(problem.outputs):
+        final, fixed = _with_outputs(final, problem.outputs), problem.free.replace("a", "")
+    final = gauss_newton(problem.train, final, free=fixed, iterations=POLISH_STEPS, damping=1e-12).network
     certificate = problem.certify(final)
     if certificate.status is Status.STATISTICAL:
-        final, certificate = _refit(problem, final, certificate)
+        final, certificate = _refit(problem, final, certificate, fixed)
     spent = problem.white.tally.passes - passes
     outcome = certificate.status.name if certificate else f"{certificate.status.name}: {certificate.reasons[0]}"
     stages.append(StageReport(name, net.n_units, starts, fit.iterations * starts, spent, risk / problem.energy, outcome))
     answers.append((risk, final, certificate))
 
 
-def _refit(problem: _Problem, network: Network, certificate: Certificate) -> tuple[Network, Certificate]:
+def _with_outputs(network: Network, outputs: np.ndarray) -> Network:
+    """The known output weights given to the units they fit best; for homogeneous φ sizes go into (w, b)."""
+    from scipy.optimize import linear_sum_assignment
+
+    q = network.activation.degree
+    gaps = network.a[:, None] - outputs[None, :]
+    if q:
+        gaps = np.sign(network.a)[:, None] - np.sign(outputs)[None, :]
+    _, chosen = linear_sum_assignment(np.abs(gaps))
+    a = outputs[chosen]
+    scale = np.abs(network.a / a) ** (1 / q) if q else np.ones_like(a)
+    return replace(network, W=network.W * scale, b=network.b * scale, a=a)
+
+
+def _refit(
+    problem: _Problem, network: Network, certificate: Certificate, free: str
+) -> tuple[Network, Certificate]:
     """Least squares on every row, held-out ones too: no row's information is wasted."""
-    free = "Wab"[: 2 + problem.bias] + "c" * (problem.offset or network.c != 0.0)
+    free = free + "c" * (network.c != 0.0 and not problem.offset)
     fit = gauss_newton(problem.rows, network, free=free, iterations=100, tol=1e-14)
     again = problem.certify_all(fit.network)
     return (fit.network, again) if again else (network, certificate)
@@ -309,7 +331,7 @@ def _single_fit(
 
 
 def _auto(problem: _Problem, max_work: float) -> Recovery:
-    """Widths around the rank of the residual second moment, nearest first; the certificate refuses those too small or too large."""
+    """Widths around the rank of the residual second moment, nearest first; the certificate refuses the wrong ones."""
     evidence, guess = _rank_evidence(problem)
     widths = [w for w in dict.fromkeys(guess + step for step in WIDTHS_AROUND) if w >= 1]
     best: Recovery | None = None
@@ -335,6 +357,17 @@ def _rank_evidence(problem: _Problem) -> tuple[list[str], int]:
     above = ", ".join(f"{abs(v):.3g}" for v in estimate.eigenvalues[: estimate.rank + 1])
     sentence = f"rank {estimate.rank} of the second moment: eigenvalues {above} against a noise floor of {estimate.floor:.3g}"
     return [sentence], max(1, estimate.rank)
+
+
+def _known_outputs(output_weights: Any, n_units: int | str) -> np.ndarray | None:
+    if isinstance(output_weights, str):
+        if output_weights != "free":
+            raise ArgumentError(f"output_weights must be 'free' or an array of known weights, not {output_weights!r}.")
+        return None
+    values = np.asarray(output_weights, dtype=float)
+    if values.ndim != 1 or len(values) != n_units or not np.all(np.isfinite(values) & (values != 0)):
+        raise ArgumentError(f"output_weights must be 'free' or {n_units} known weights, finite and not zero.")
+    return values
 
 
 def _target(rows: Samples) -> tuple[float, float]:

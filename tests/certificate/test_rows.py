@@ -11,6 +11,7 @@ from weightlift.certificate.exactness import exact_precision, separation
 from weightlift.certificate.gauge import Gauge
 from weightlift.certificate.information import Information
 from weightlift.certificate.rows import Agreement, DistinctRows, Sides, count_distinct, rounding_bound, rows_beside
+from weightlift.certificate.scores import Scores
 from weightlift.network import Network
 from weightlift.refinement.gauss_newton import gauss_newton
 from weightlift.risk import Students
@@ -143,3 +144,24 @@ def test_information_by_both_routes(seed: int, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("weightlift.certificate.information.DENSE", 1)
     assert Information.of(source, gauge).condition == pytest.approx(information.condition, rel=1e-6)
     assert exact_precision(information, 2.0) == pytest.approx(2 * exact_precision(information, 1.0))
+
+
+def test_scores_are_sums_over_rows(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    net = teachers.biased(3, 2, activation="tanh", rng=seed)
+    X, w = rng.standard_normal((60, 3)), rng.uniform(0.2, 3.0, 60)
+    y = net.predict(X) + rng.standard_normal(60)
+    gauge = Gauge.of(net, bias=True, offset=False)
+    source = samples.open(X, y, sample_weight=w)
+    information = Information.of(source, gauge)
+    students = Students.of(net)
+    J = gauge.jacobian(X, students.preactivations(X), students)
+    r = net.predict(X) - y
+    h = w * np.einsum("ij,jk,ik->i", J, np.linalg.inv(J.T * w @ J), J)
+    meat, jackknife, fourth, squares, leverage, largest = source.fold(Scores(gauge, information.half_inverse))
+    np.testing.assert_allclose(meat, J.T * (w * r) ** 2 @ J, rtol=1e-9)
+    np.testing.assert_allclose(jackknife, J.T * (w * r / (1 - h)) ** 2 @ J, rtol=1e-6)
+    assert float(fourth) == pytest.approx(float((w**2 * r**4).sum()))
+    assert float(squares) == pytest.approx(float((w * r**2).sum()))
+    assert float(leverage) == pytest.approx(float(h.max()), rel=1e-6)
+    assert float(largest) == pytest.approx(float((np.sqrt(w / (1 - h)) * np.abs(r)).max()), rel=1e-6)

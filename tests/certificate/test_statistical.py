@@ -9,15 +9,16 @@ import pytest
 from scipy import stats
 
 from weightlift import draw, samples, teachers
-from weightlift.certificate import Certificate, Status, certify
+from weightlift.certificate import Certificate, Status, certify, regularity
 from weightlift.certificate.gauge import Gauge
 from weightlift.certificate.information import Information
-from weightlift.certificate.lack_of_fit import LEVEL, POWER, lack_of_fit, noncentrality
+from weightlift.certificate.lack_of_fit import LEVEL, POWER, choose_features, choose_probes, lack_of_fit, noncentrality
 from weightlift.certificate.regularity import enclosing
 from weightlift.certificate.rivals import reflected_rivals
 from weightlift.identifiability import reflect
 from weightlift.network import Network
 from weightlift.refinement.gauss_newton import gauss_newton
+from weightlift.risk import Students
 
 
 def fitted(truth: Network, X: np.ndarray, y: np.ndarray, *, free: str = "Wb", weight: np.ndarray | None = None) -> Network:
@@ -61,6 +62,53 @@ def test_noncentrality_is_that_of_the_power() -> None:
     draws = np.random.default_rng(0).noncentral_chisquare(m, found, 20_000) / m
     draws /= np.random.default_rng(1).chisquare(rest, 20_000) / rest
     assert np.mean(draws > stats.f.isf(LEVEL, m, rest)) >= POWER - 1e-3
+
+
+def test_lack_of_fit_is_the_f_test_of_a_regression(seed: int) -> None:
+    """The same number from least squares on [J, Ψ], Ψ drawn by the same generator."""
+    truth, X, y = relu(seed, n=300)
+    w = np.random.default_rng(seed).uniform(0.5, 2.0, 300)
+    source = samples.open(X, y, sample_weight=w)
+    gauge = Gauge.of(truth, bias=True, offset=False)
+    found = lack_of_fit(source, Information.of(source, gauge), 300, rng=seed)
+    features = choose_features(source, truth, (300 - 12) // 4, np.random.default_rng(seed))
+    students = Students.of(gauge.network)
+    J = np.sqrt(w)[:, None] * gauge.jacobian(X, students.preactivations(X), students)
+    r = np.sqrt(w) * (truth.predict(X) - y)
+    both = np.column_stack([J, np.sqrt(w)[:, None] * features(X)])
+    rank = np.linalg.matrix_rank(both, 1e-4 * np.linalg.norm(both, 2) / np.sqrt(300))
+    small, large = (float(np.sum((r - A @ np.linalg.lstsq(A, r, rcond=1e-9)[0]) ** 2)) for A in (both, J))
+    assert found.n_features == rank - 12
+    rest = 300 - rank
+    statistic = (large - small) / found.n_features / (small / rest)
+    assert found.p_value == pytest.approx(stats.f.sf(statistic, found.n_features, rest), rel=1e-4)
+    assert found.noise_std == pytest.approx(np.sqrt(300 / w.sum() * large / 288), rel=1e-6)
+
+
+def test_the_worst_probe_is_found_at_the_limit_and_not_far_below() -> None:
+    truth, X, y = relu(1, n=600)
+    gauge = Gauge.of(truth, bias=True, offset=False)
+    source = samples.open(X, y)
+    limit = lack_of_fit(source, Information.of(source, gauge), 600, rng=3).detection_limit
+    generator = np.random.default_rng(3)
+    features = choose_features(source, truth, (600 - 12) // 4, generator)
+    probes = choose_probes(features, gauge, generator)
+    planted = np.maximum(X @ probes.W + probes.b, 0)
+    planted /= np.sqrt(np.mean(planted**2, axis=0))
+    students = Students.of(gauge.network)
+    J = gauge.jacobian(X, students.preactivations(X), students)
+    basis = np.linalg.qr(np.column_stack([J, features(X)]))[0]
+    inner = np.linalg.qr(J)[0]
+    seen = ((basis.T @ planted) ** 2).sum(axis=0) - ((inner.T @ planted) ** 2).sum(axis=0)
+    worst = planted[:, int(np.argmin(seen))]
+    found = {1.0: 0, 0.25: 0}
+    for trial in range(40):
+        noise = 0.03 * np.random.default_rng(trial).standard_normal(600)
+        for share in found:
+            moved = samples.open(X, truth.predict(X) + noise + share * limit * worst)
+            found[share] += lack_of_fit(moved, Information.of(moved, gauge), 600, rng=3).p_value < LEVEL
+    assert found[1.0] >= 39
+    assert found[0.25] <= 12
 
 
 def test_units_at_the_detection_limit_are_found() -> None:
@@ -110,17 +158,18 @@ def test_enclosing_ellipsoid_holds_the_sum() -> None:
     np.testing.assert_array_equal(enclosing(A, points[:, :0]), A)
 
 
-def test_the_regions_hold_the_confidence_ellipsoids(seed: int) -> None:
+def test_without_unseen_units_the_regions_are_the_confidence_ellipsoids(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     truth, X, y = relu(seed)
     net = fitted(truth, X, y)
+    monkeypatch.setattr(regularity, "lack_of_fit", lambda *a, **o: replace(lack_of_fit(*a, **o), shifts=np.zeros((12, 0))))
     certificate = certify(net, X, y)
     assert certificate.regions is not None
     information = Information.of(samples.open(X, y), Gauge.of(net, bias=True, offset=False))
     q, rest = 6, len(X) - 12
-    radius = q * stats.f.isf(1e-4, q, rest)
     for i in range(2):
-        core = radius * information.rss / rest * information.unit_inverse(i)
-        assert np.linalg.eigvalsh(certificate.regions[0, i] - core)[0] >= 0
+        core = q * stats.f.isf(1e-4, q, rest) * information.rss / rest * information.unit_inverse(i)
+        ratios = np.linalg.eigvals(np.linalg.solve(core, certificate.regions[0, i])).real
+        assert 1.0 - 1e-9 <= ratios.min() <= ratios.max() <= 1.2  # more by the distance to the minimum
 
 
 def test_distances_to_the_truth_are_fishers() -> None:
@@ -169,6 +218,16 @@ def test_wrong_widths_and_activations_are_refused(seed: int) -> None:
     assert not certify(smooth, X, y)  # it imitates the kink as w grows and a falls
 
 
+def test_spurious_units_are_named(seed: int) -> None:
+    truth = teachers.biased(5, 1, bias=0.5, activation="squared_relu", rng=seed)  # minima of ReLU fits may lie on kinks
+    X, y = draw(truth, 900, noise_std=0.05, rng=seed + 50)
+    extra = np.random.default_rng(seed).standard_normal(5)
+    wide = Network(np.column_stack([truth.W, 0.1 * extra]), [truth.a[0], 1.0], [truth.b[0], 0.1], 0.0, "squared_relu")
+    certificate = certify(fitted(wide, X, y), X, y)
+    refusal(certificate, Status.AMBIGUOUS, "fewer units")
+    assert certificate.ambiguous_units
+
+
 def test_outliers_are_refused() -> None:
     truth, X, y = relu(2)
     y[7] += 3.0
@@ -185,7 +244,7 @@ def test_copies_are_refused() -> None:
 
 def test_few_or_very_noisy_rows_are_refused() -> None:
     truth, X, y = relu(2, n=60)
-    refusal(certify(fitted(truth, X, y), X, y), Status.FAILED, "rows")
+    refusal(certify(fitted(truth, X, y), X, y), Status.FAILED, "too few")
     truth, X, y = relu(2, n=300, noise=1.0)
     assert not certify(fitted(truth, X, y), X, y)
 

@@ -58,6 +58,18 @@ def test_recover_show_predict_round_trip(planted: Planted, source: list[str]) ->
     np.testing.assert_allclose(printed["predictions"], y, atol=1e-12)
 
 
+@pytest.mark.parametrize(("bias", "offset"), [(True, False), (False, True)])
+def test_biases_and_a_constant_are_fitted_when_asked_for(planted: Planted, bias: bool, offset: bool) -> None:
+    W, a = planted[0].W, planted[0].a
+    truth = wl.Network(W, a, [0.5, -0.3] if bias else None, 0.7 if offset else 0.0)
+    X, y = wl.draw(truth, 200, rng=6)
+    np.savez("data.npz", X=X, y=y)
+    options = ["--bias"] * bias + ["--offset"] * offset
+    assert run("recover", "data.npz", "--units", "2", *options, "--out", "net.safetensors").exit_code == 0
+    found = wl.match(wl.Network.load("net.safetensors"), truth)
+    assert max(found.max_error, found.b_error, found.c_error) < 1e-11
+
+
 def test_recover_json_is_the_library_s_answer(planted: Planted) -> None:
     _, X, y = planted
     result = run("recover", "data.npz", "--units", "auto", "--seed", "3", "--json")

@@ -86,7 +86,7 @@ def test_presets_approach_the_truth(preset, split):
     truth = wl.teachers.conditioned(4, 2, activation="squared_relu", rng=0)
     X, y = wl.draw(truth, 60_000, rng=0)
     start = tensor_init(samples.open(X, y), 2, "squared_relu", preset=preset, split=split, rng=3)
-    assert error(start.network, truth) < {"default": 0.1, "paper": 0.6}[preset]
+    assert error(start.network, truth) < {"default": 0.2, "paper": 0.6}[preset]
 
 
 def test_rotation_of_the_inputs_rotates_the_units():

@@ -18,10 +18,10 @@ import numpy as np
 
 from weightlift.activations import Activation
 from weightlift.errors import ActivationError
-from weightlift.moments import DirectionalMoments, HermiteMoment, MomentChoice, choose_moments
+from weightlift.moments import DirectionalMoments, HermiteMoment, MomentChoice, choose_moments, quadratic_fit
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
-from weightlift.samples import Samples
+from weightlift.samples import Residual, Samples
 
 LENGTH_GRID = np.geomspace(0.02, 50.0, 241)
 POLISH_STEPS = 30
@@ -40,15 +40,15 @@ def magnitudes_and_signs(
 ) -> Magnitudes:
     """RECMAGSIGN for unit directions U (d, k), in every parity case and for non-homogeneous φ.
 
-    center: ν (d,), the mean of the raw inputs in whitened coordinates, S^{-1/2} μ; the network returned has the biases it causes.
+    center: ν = S^{-1/2} μ (d,), the mean of the raw inputs in whitened coordinates; the network has the biases it causes.
     """
     choice = choose_moments(activation)
     beta = np.zeros(U.shape[1]) if center is None else center @ U
     plain = activation.degree is not None and not beta.any()
     orders = [j for j in (choice.odd, choice.even) if j is not None] if plain else _informative(choice, bool(beta.any()))
-    zeta = directional_coefficients(samples, U, tuple(orders))
+    zeta, spectrum = directional_coefficients(samples, U, tuple(orders))
     if plain:
-        signs, a, lengths = _homogeneous(zeta, choice, activation)
+        signs, a, lengths = _homogeneous(zeta, choice, activation, spectrum)
     else:
         signs, a, lengths = _general(zeta, activation, beta)
     network = Network(U * (signs * lengths), a, signs * lengths * beta, activation=activation)
@@ -83,29 +83,51 @@ def magnitudes_and_signs_by_contraction(
     return Magnitudes(Network(U * (signs * lengths), a, activation=activation), zeta)
 
 
-def directional_coefficients(samples: Samples, U: np.ndarray, orders: tuple[int, ...]) -> dict[int, np.ndarray]:
-    """ζ_j for each order: the least-squares coefficients of T_j on {uᵢ^{⊗j}}."""
-    targets = samples.mean(DirectionalMoments(U, orders))
+def directional_coefficients(
+    samples: Samples, U: np.ndarray, orders: tuple[int, ...]
+) -> tuple[dict[int, np.ndarray], np.ndarray]:
+    """ζ_j for each order, the least-squares coefficients of T_j on {uᵢ^{⊗j}}; and the eigenvalues of T_2 inside span U.
+
+    T_1 and T_2 are those of the least-squares quadratic inside span U, T_3 and T_4 come from its residual: their populations are
+    the same, their noise is less.
+    """
+    Q = np.linalg.qr(U)[0]
+    quadratic = quadratic_fit(samples, Q)
+    M1, M2 = quadratic.moments
+    inside = Q.T @ U
+    targets = {1: M1 @ inside, 2: np.sum(inside * (M2 @ inside), axis=0)}
+    higher = tuple(j for j in orders if j > 2)
+    if higher:
+        rest = samples.map(Residual(quadratic)).mean(DirectionalMoments(U, higher))
+        targets |= {j: to_numpy(target) for j, target in zip(higher, rest, strict=True)}
     gram = U.T @ U
-    return {
-        j: np.linalg.lstsq(gram**j, to_numpy(target), rcond=1e-12)[0] for j, target in zip(orders, targets, strict=True)
-    }
+    zeta = {j: np.linalg.lstsq(gram**j, targets[j], rcond=1e-12)[0] for j in orders}
+    return zeta, np.linalg.eigvalsh(M2)
 
 
 def _homogeneous(
-    zeta: dict[int, np.ndarray], choice: MomentChoice, activation: Activation
+    zeta: dict[int, np.ndarray], choice: MomentChoice, activation: Activation, spectrum: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(s, a, ‖w‖) from ζ_j/m_j(1) = a ‖w‖^q sʲ."""
+    """(s, a, ‖w‖) from ζ_j/m_j(1) = a ‖w‖^q sʲ.
+
+    spectrum: eigenvalues of T_2 = Σ ζ₂(i) uᵢuᵢᵀ inside span U. As many of them have the sign of m₂ as there are positive a
+    (Sylvester's law of inertia), however badly the uᵢ are known; the units with the largest ζ₂/m₂ take them.
+    """
     ratio = {j: z / float(activation.m(j)) for j, z in zeta.items()}
+    counted = spectrum is not None and choice.even == 2
+
+    def outer_signs(values: np.ndarray) -> np.ndarray:
+        return _largest(values, int(np.sum(spectrum * float(activation.m(2)) > 0))) if counted else _sign(values)
+
     if choice.odd is None:  # even φ: the direction's sign is free
         assert choice.even is not None
-        a, size = _sign(ratio[choice.even]), ratio[choice.even]
+        a, size = outer_signs(ratio[choice.even]), ratio[choice.even]
         s = np.ones_like(a)
     elif choice.even is None:  # odd φ: the sign of a is free
         s, size = _sign(ratio[choice.odd]), ratio[choice.odd]
         a = np.ones_like(s)
     else:
-        a, size = _sign(ratio[choice.even]), ratio[choice.odd]
+        a, size = outer_signs(ratio[choice.even]), ratio[choice.odd]
         s = a * _sign(size)
     assert activation.degree is not None
     return s, a, np.abs(size) ** (1 / activation.degree)
@@ -177,6 +199,13 @@ def _with_offset(samples: Samples, network: Network) -> Network:
     mean = float(to_numpy(samples.mean(DirectionalMoments(network.W[:, :1], (0,)))[0])[0])
     constant = float(network.a @ network.activation.hermite(0, np.linalg.norm(network.W, axis=0), network.b))
     return Network(network.W, network.a, network.b, mean - constant, network.activation)
+
+
+def _largest(values: np.ndarray, count: int) -> np.ndarray:
+    """1 for the `count` largest values, −1 for the others."""
+    signs = np.full(len(values), -1.0)
+    signs[np.argsort(-values)[:count]] = 1.0
+    return signs
 
 
 def _sign(values: np.ndarray) -> np.ndarray:

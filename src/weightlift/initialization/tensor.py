@@ -4,8 +4,8 @@ Model   y = Σᵢ aᵢ φ(⟨wᵢ, x⟩),  x ~ N(0, I).   Needs independent wᵢ
 Cost    O(n d k) a pass and O(n k^p) for the tensor, p = 3 or 4; memory O(d k + k^p) beside the data.
 
 The preset "paper" is literal: raw y, α random in Rᵈ, POWERMETHOD, KCL on P3(V, V, V). The preset "default" removes control
-variates from y before each moment, keeps α out of the way (M4 whole inside V; M3 by orthogonal iteration for odd φ) and
-solves the sizes from directional moments.
+variates from y before each moment, sharpens V by hard thresholding, keeps α out of the way (M4 whole inside V; M3 by orthogonal
+iteration for odd φ), solves the sizes from directional moments and counts the signs by the inertia of M2 inside V.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from weightlift.moments import HermiteMoment, MomentChoice, choose_moments, remo
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
 from weightlift.samples import Samples
-from weightlift.subspace import SecondMoment, Subspace, leading_subspace, odd_subspace
+from weightlift.subspace import SecondMoment, Subspace, even_subspace, leading_subspace, odd_subspace
 
 PRESETS = ("default", "paper")
 
@@ -92,7 +92,8 @@ def _subspace(samples: Samples, k: int, choice: MomentChoice, method: str, rng: 
     implicit = method in {"lanczos", "power"} or (method == "auto" and samples.d > 500)
     residual = remove_linear(samples, implicit=implicit)
     if choice.j2 == 2:
-        return leading_subspace(residual, SecondMoment(), k, method=method, rng=rng)
+        start = leading_subspace(residual, SecondMoment(), k, method=method, rng=rng)
+        return even_subspace(residual, k, start, method=method, rng=rng)
     M1 = to_numpy(samples.mean(HermiteMoment(samples.d, 1))[0])
     start = leading_subspace(residual, SecondMoment(choice.j2 - 2, M1 / np.linalg.norm(M1)), k, method=method, rng=rng)
     return odd_subspace(residual, k, start) if choice.j2 == 3 else start

@@ -1,7 +1,7 @@
 """Moments E[y He_k(x)] and their contractions as statistics; nothing of size d³ is ever formed."""
 
 from weightlift.moments.choice import MomentChoice, choose_moments
-from weightlift.moments.control_variates import remove_linear, remove_quadratic
+from weightlift.moments.control_variates import quadratic_fit, remove_linear, remove_quadratic
 from weightlift.moments.directional import DirectionalMoments
 from weightlift.moments.hermite_moment import HermiteMoment, MomentProduct, UnfoldedMoment
 
@@ -12,6 +12,7 @@ __all__ = [
     "MomentProduct",
     "UnfoldedMoment",
     "choose_moments",
+    "quadratic_fit",
     "remove_linear",
     "remove_quadratic",
 ]

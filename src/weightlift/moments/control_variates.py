@@ -30,7 +30,12 @@ def remove_linear(samples: Samples, *, implicit: bool = False) -> Samples:
 
 def remove_quadratic(samples: Samples, V: np.ndarray) -> Samples:
     """The samples with y replaced by its residual on {1, s, sᵢsⱼ}, s = Vᵀx; O(n d k + n k⁴)."""
-    return samples.map(Residual(Polynomial(V, _least_squares(samples, V))))
+    return samples.map(Residual(quadratic_fit(samples, V)))
+
+
+def quadratic_fit(samples: Samples, V: np.ndarray) -> Polynomial:
+    """The least-squares polynomial of degree 2 inside V, whose columns are orthonormal."""
+    return Polynomial(V, _least_squares(samples, V))
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +50,15 @@ class Polynomial:
         if self.V is None:
             return xp.matmul(X, coefficients[1:]) + coefficients[0]
         return xp.matmul(_features(X, self.V), coefficients)
+
+    @property
+    def moments(self) -> tuple[np.ndarray, np.ndarray]:
+        """M1 (k,) and M2 (k, k) of a quadratic inside V: the linear coefficients, and twice the symmetric quadratic form."""
+        assert self.V is not None
+        k = self.V.shape[1]
+        upper = np.zeros((k, k))
+        upper[np.triu_indices(k)] = self.coefficients[1 + k :]
+        return self.coefficients[1 : 1 + k], upper + upper.T
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,8 +5,8 @@ A wide network that fits exactly has its kinks where the truth has them; what it
 
     f = Σ_c g_c φ(u_c) + R,     g_c the net strength of a hyperplane, R the polynomial that is left.
 
-Hyperplanes with g_c = 0 vanish. Reflecting a set F of the others changes R by −Σ_F g_c p(u_c)·s; the signs are right when R = 0:
-a linear system in 0/1 unknowns, solved by least squares and rounded [awasthi2021, FIXSIGNS in this form].
+Hyperplanes with g_c = 0 vanish. Reflecting a set F of the others changes R by −s Σ_F g_c p(u_c); the signs are right when
+R = 0: a linear system in 0/1 unknowns, solved by least squares and rounded [awasthi2021, FIXSIGNS in this form].
 """
 
 from __future__ import annotations

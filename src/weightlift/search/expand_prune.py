@@ -2,13 +2,15 @@
 
 Round   a batch of random starts descends by Gauss–Newton on a softened φ that is sharpened in stages; half of them are
         dropped on the way. The best are perturbed and reheated, again and again; now and then fresh or wider ones join.
-Stop    at the first network that `accept` certifies, or when the work is spent.
+Stop    at the first network that `accept` certifies, when fresh batches keep ending in the same minimum, or when the work is
+        spent.
 Needs   nothing of the inputs' law: the search is least squares alone. More rows than parameters.
 Work    is counted in Gauss–Newton steps of one start of the asked width, so that results repeat.
 """
 
 from __future__ import annotations
 
+import enum
 import itertools
 import math
 from collections.abc import Callable
@@ -31,7 +33,16 @@ EXTRA_UNITS = (0, 1, 2)  # widths of successive fresh batches beyond the asked o
 WIDE_FIRST = 1.15  # width of the first batch when units are many and rows plenty
 SOFT_STEPS, REHEAT_STEPS, LAST_STEPS, WIDE_STEPS = 8, 6, 30, 60
 MAX_FLIPS, ZERO_OFFSET = 20, 1e-10
+SAME_RISK = 1e-6  # relative difference of risks that are one minimum
 RACE_AFTER = 2  # stages before half of the fresh starts are dropped
+
+
+class Ending(enum.Enum):
+    """Why a search stopped."""
+
+    ACCEPTED = "a candidate was certified"
+    SAME_MINIMUM = "fresh starts end in the same minimum again and again, and it is not certified"
+    WORK_SPENT = "the work was spent without a certified candidate; raise max_work"
 
 
 @dataclass(frozen=True)
@@ -51,8 +62,12 @@ class Found:
 
     network: Network
     risk: float
-    accepted: bool
+    ending: Ending
     attempts: tuple[Attempt, ...]
+
+    @property
+    def accepted(self) -> bool:
+        return self.ending is Ending.ACCEPTED
 
     @property
     def work(self) -> float:
@@ -100,9 +115,11 @@ def expand_prune(
             network = best.students.network(0)
             network = without_offset(network) if shift else network
             if accept(network):
-                return Found(network, float(best.risks[0]), True, tuple(attempts))
+                return Found(network, float(best.risks[0]), Ending.ACCEPTED, tuple(attempts))
+        if _same_minimum(attempts):
+            return Found(network, float(best.risks[0]), Ending.SAME_MINIMUM, tuple(attempts))
         if sum(a.work for a in attempts) >= max_work:
-            return Found(network, float(best.risks[0]), False, tuple(attempts))
+            return Found(network, float(best.risks[0]), Ending.WORK_SPENT, tuple(attempts))
     raise AssertionError("the budget ends the search")
 
 
@@ -158,6 +175,12 @@ def _pruned(samples: Samples, ranked: _Ranked, n_units: int, free: str) -> tuple
         work += spent
     fit = gauss_newton(samples, network, free=free, iterations=LAST_STEPS, damping=1e-3, unit=unit)
     return _Ranked(fit.students, fit.risks), work + fit.iterations
+
+
+def _same_minimum(attempts: list[Attempt]) -> bool:
+    """Whether the best of all rounds was reached by two fresh batches independently."""
+    best = min(a.risk for a in attempts)
+    return sum(a.what == "fresh" and a.risk <= best * (1 + SAME_RISK) for a in attempts) >= 2
 
 
 def _batch_size(samples: Samples, n_units: int, activation: Activation, bias: bool) -> int:

@@ -43,7 +43,7 @@ def perturbed(samples: Samples, pool: Students, *, bias: bool, rng: np.random.Ge
 def _reseeded(
     samples: Samples, pool: Students, W: np.ndarray, b: np.ndarray, bias: bool, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The unit with the smallest output (dead units first) replaced by the leading eigenvector of E r (xxᵀ − I), either sign."""
+    """The unit with the smallest output (a dead one first) becomes the leading eigenvector of E r (xxᵀ − I), either sign."""
     moments = to_numpy(samples.mean(ResidualMoments(pool))[0])
     values, vectors = np.linalg.eigh((moments + np.swapaxes(moments, 1, 2)) / 2)
     S = len(values)
