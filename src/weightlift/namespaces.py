@@ -88,14 +88,17 @@ def matmul_transposed(A: Array, B: Array) -> Array:
 
 
 def solve(A: Array, B: Array) -> Array:
-    """A⁻¹B for a batch A (S, p, p), B (S, p, q).
+    """A⁻¹B for a batch of symmetric A (S, p, p) with unit diagonal, B (S, p, q); singular ones get a ridge at rounding level.
 
     PyTorch's batched CUDA solver is made for small matrices; large ones are faster one by one.
     """
     xp = array_namespace(A, B)
     if compat.is_torch_array(A) and A.device.type == "cuda" and A.shape[-1] > 256:
         return xp.stack([xp.linalg.solve(A[s], B[s]) for s in range(A.shape[0])])
-    return xp.linalg.solve(A, B)
+    try:
+        return xp.linalg.solve(A, B)
+    except (np.linalg.LinAlgError, RuntimeError):  # PyTorch's error for singular matrices is a RuntimeError
+        return xp.linalg.solve(A + 1e-12 * xp.eye(A.shape[-1], dtype=A.dtype, device=device(A)), B)
 
 
 def erf(x: Array) -> Array:

@@ -171,8 +171,7 @@ class _Problem:
         return self._certify(network, self.rows, None)
 
     def _certify(self, network: Network, rows: Samples, heldout: Samples | None) -> Certificate:
-        offset = self.offset or network.c != 0.0
-        return certify(network, rows, bias=self.bias, offset=offset, heldout=heldout, rng=0)
+        return certify(network, rows, bias=self.bias, offset=self.offset, heldout=heldout, rng=0)
 
     @property
     def free(self) -> str:
@@ -283,7 +282,7 @@ def _finish(
     fit = gauss_newton(problem.white, network, free=free, iterations=200, tol=1e-12, unit=unit)
     net, risk = fit.network, float(fit.risks[0])
     if not problem.offset and net.c:
-        net = without_offset(net)
+        net = replace(without_offset(net), c=0.0)
     final, fixed = problem.undo(net), problem.free
     if problem.outputs is not None and net.n_units == len(problem.outputs):
         final, fixed = _with_outputs(final, problem.outputs), problem.free.replace("a", "")
@@ -315,7 +314,6 @@ def _refit(
     problem: _Problem, network: Network, certificate: Certificate, free: str
 ) -> tuple[Network, Certificate]:
     """Least squares on every row, held-out ones too: no row's information is wasted."""
-    free = free + "c" * (network.c != 0.0 and not problem.offset)
     fit = gauss_newton(problem.rows, network, free=free, iterations=100, tol=1e-14)
     again = problem.certify_all(fit.network)
     return (fit.network, again) if again else (network, certificate)

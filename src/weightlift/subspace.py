@@ -100,8 +100,8 @@ def even_subspace(
 ) -> Subspace:
     """Sharpen V where M2 ≠ 0: M2(y) = M2(y − q) + M2(q) for any quadratic q, and less noise is left in y − q.
 
-    q is the least-squares quadratic inside V, its moment C is known exactly, and V ← top-k of M2(y − q) + V C Vᵀ. Repeated, this
-    is hard thresholding for a quadratic form of rank k, which needs n ~ d k rows where the full form needs d²
+    q is the least-squares quadratic inside V, its moment C is known exactly, and V ← top-k of M2(y − q) + V C Vᵀ. Repeated,
+    this is hard thresholding for a quadratic form of rank k, which needs n ~ d k rows where the full form needs d²
     [Jain, Meka & Dhillon 2010].
     """
     rng, found = np.random.default_rng(rng), start

@@ -192,3 +192,13 @@ def test_bad_arguments_are_named(rng):
         gauss_newton(data, network(rng, "relu", d=5))
     with pytest.raises(ArgumentError, match="solver"):
         gauss_newton(data, network(rng, "relu"), solver="magic")
+
+
+def test_exactly_singular_systems_are_survived():
+    """A column of zeros and a copied one: JᵀJ is singular to the last bit."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    X[:, 2] = 0.0
+    fit = gauss_newton(samples.open(X, rng.normal(size=60)), Network(np.ones((3, 2)), activation="tanh"), free="Wabc")
+    assert np.isfinite(fit.risks).all()
+    assert np.isfinite(fit.network.W).all()

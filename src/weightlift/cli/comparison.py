@@ -55,7 +55,7 @@ def compare(X: np.ndarray, y: np.ndarray, truth: Network, *, tolerance: float, r
         runs = [*_from_moments(samples, truth, rng), *_from_random(samples, truth, rng)]
     size = float(np.mean(y**2)) / 2
     return tuple(
-        Route(name, risks, np.array([match(network, truth).max_error for network in networks]), tolerance)
+        Route(name, risks / size, np.array([match(network, truth).max_error for network in networks]), tolerance)
         for name, risks, networks in runs
     )
 

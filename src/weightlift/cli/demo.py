@@ -157,7 +157,7 @@ def _route_table(result: DemoResult) -> Table:
     """What other routes made of the same rows."""
     table = new_table("The same samples by other routes")
     table.add_column("route")
-    for name in ("steps", "risk", "largest unit error", "recovered"):
+    for name in ("steps", "risk", "unit error", "recovered"):
         table.add_column(name, justify="right")
     certified = "yes, certified" if result.recovery.certificate else "not certified"
     table.add_row("weightlift.recover", "", f"{result.risk:.1e}", f"{result.units.match.max_error:.1e}", certified)
@@ -165,7 +165,8 @@ def _route_table(result: DemoResult) -> Table:
         best, hits = route.best, route.recovered
         count = f"{hits.sum()} of {len(hits)}" if len(hits) > 1 else "yes" if hits[0] else "no"
         table.add_row(route.name, f"{len(route.risks) - 1}", f"{route.risks[-1, best]:.1e}", f"{route.errors[best]:.1e}", count)
-    table.caption = f"recovered: every unit to {result.routes[0].tolerance:.0%}; of random starts that of least risk is shown"
+    tolerance = result.routes[0].tolerance
+    table.caption = f"unit error: the largest; recovered: at most {tolerance:.0%}; of random starts, the best one"
     return table
 
 

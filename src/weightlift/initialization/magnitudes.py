@@ -88,8 +88,8 @@ def directional_coefficients(
 ) -> tuple[dict[int, np.ndarray], np.ndarray]:
     """ζ_j for each order, the least-squares coefficients of T_j on {uᵢ^{⊗j}}; and the eigenvalues of T_2 inside span U.
 
-    T_1 and T_2 are those of the least-squares quadratic inside span U, T_3 and T_4 come from its residual: their populations are
-    the same, their noise is less.
+    T_1 and T_2 are those of the least-squares quadratic inside span U, T_3 and T_4 come from its residual: the populations
+    are the same, the noise is less.
     """
     Q = np.linalg.qr(U)[0]
     quadratic = quadratic_fit(samples, Q)
@@ -114,10 +114,11 @@ def _homogeneous(
     (Sylvester's law of inertia), however badly the uᵢ are known; the units with the largest ζ₂/m₂ take them.
     """
     ratio = {j: z / float(activation.m(j)) for j, z in zeta.items()}
-    counted = spectrum is not None and choice.even == 2
 
     def outer_signs(values: np.ndarray) -> np.ndarray:
-        return _largest(values, int(np.sum(spectrum * float(activation.m(2)) > 0))) if counted else _sign(values)
+        if spectrum is None or choice.even != 2:
+            return _sign(values)
+        return _largest(values, int(np.sum(spectrum * float(activation.m(2)) > 0)))
 
     if choice.odd is None:  # even φ: the direction's sign is free
         assert choice.even is not None
