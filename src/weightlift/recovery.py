@@ -8,6 +8,7 @@ Needs   moments: Gaussian x and k ≤ d. Search, refinement and certificate: not
 from __future__ import annotations
 
 import math
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -54,6 +55,7 @@ class StageReport:
     passes: int  # over the data
     risk: float  # ½ E r², relative to ½ E y²
     outcome: str
+    seconds: float = field(default=0.0, compare=False)
 
 
 @dataclass(frozen=True)
@@ -67,9 +69,10 @@ class Recovery:
 
     def __str__(self) -> str:
         lines = [f"{self.network!r}: {self.certificate.status.name}", *(f"  {r}" for r in self.certificate.reasons)]
-        header = f"  {'stage':<34} {'units':>5} {'starts':>6} {'work':>8} {'passes':>6} {'risk':>9}  outcome"
+        columns = ("units", "starts", "work", "passes", "seconds", "risk")
+        header = f"  {'stage':<34}" + "".join(f"{name:>9}" for name in columns) + "  outcome"
         rows = [
-            f"  {s.name:<34} {s.width:>5} {s.starts:>6} {s.work:>8.0f} {s.passes:>6} {s.risk:>9.1e}  {s.outcome}"
+            f"  {s.name:<34}{s.width:>9}{s.starts:>9}{s.work:>9.0f}{s.passes:>9}{s.seconds:>9.2f}{s.risk:>9.1e}  {s.outcome}"
             for s in self.stages
         ]
         return "\n".join([*lines, header, *rows, *(f"  {e}" for e in self.width_evidence)])
@@ -212,18 +215,19 @@ def _tensor_stage(
     problem: _Problem, width: int, stages: list[StageReport], answers: list[tuple[float, Network, Certificate]]
 ) -> None:
     """Moments, then Gauss–Newton; where moments cannot help, the reason is the outcome."""
-    passes = problem.white.tally.passes
+    passes, began = problem.white.tally.passes, time.perf_counter()
     try:
         centred, center = _centred(problem)
         _check_moments(problem, centred)
         start = tensor_init(centred, width, problem.activation, center=center, rng=problem.rng)
         network = replace(start.network, b=np.zeros(width))
-        _finish(problem, network, "tensor start + Gauss–Newton", 1, passes, stages, answers)
+        _finish(problem, network, "tensor start + Gauss–Newton", passes, began, stages, answers)
     except WeightliftError as error:
         if problem.method == "tensor":
             raise
         spent = problem.white.tally.passes - passes
-        stages.append(StageReport("tensor start", width, 0, 0.0, spent, math.nan, str(error)))
+        seconds = time.perf_counter() - began
+        stages.append(StageReport("tensor start", width, 0, 0.0, spent, math.nan, str(error), seconds))
 
 
 def _search_stage(
@@ -234,11 +238,12 @@ def _search_stage(
     answers: list[tuple[float, Network, Certificate]],
 ) -> None:
     """Annealed starts on as many rows as they need; every candidate is refined on all training rows and judged."""
-    part = _searched_rows(problem, width)
+    part, began = _searched_rows(problem, width), time.perf_counter()
     passes = part.tally.passes
 
     def accept(network: Network) -> bool:
-        _finish(problem, network, "Gauss–Newton on all rows", 1, problem.white.tally.passes, judged, answers)
+        start = problem.white.tally.passes, time.perf_counter()
+        _finish(problem, network, "Gauss–Newton on all rows", *start, judged, answers)
         return bool(answers[-1][2])
 
     judged: list[StageReport] = []
@@ -262,6 +267,7 @@ def _search_stage(
             part.tally.passes - passes,
             found.risk / problem.energy,
             found.ending.value,
+            time.perf_counter() - began,
         )
     )
     stages.extend(judged[-1:])
@@ -271,8 +277,8 @@ def _finish(
     problem: _Problem,
     network: Network,
     name: str,
-    starts: int,
     passes: int,
+    began: float,
     stages: list[StageReport],
     answers: list[tuple[float, Network, Certificate]],
 ) -> None:
@@ -292,7 +298,8 @@ def _finish(
         final, certificate = _refit(problem, final, certificate, fixed)
     spent = problem.white.tally.passes - passes
     outcome = certificate.status.name if certificate else f"{certificate.status.name}: {certificate.reasons[0]}"
-    stages.append(StageReport(name, net.n_units, starts, fit.iterations * starts, spent, risk / problem.energy, outcome))
+    seconds = time.perf_counter() - began
+    stages.append(StageReport(name, net.n_units, 1, fit.iterations, spent, risk / problem.energy, outcome, seconds))
     answers.append((risk, final, certificate))
 
 
@@ -325,7 +332,8 @@ def _single_fit(
     """No more rows than parameters: one fit, which no certificate can follow."""
     W = problem.rng.normal(size=(problem.rows.d, width)) / math.sqrt(problem.rows.d)
     start = Network(W, problem.rng.choice([-1.0, 1.0], size=width), activation=problem.activation)
-    _finish(problem, start, "one fit: rows ≤ parameters", 1, problem.white.tally.passes, stages, answers)
+    began = problem.white.tally.passes, time.perf_counter()
+    _finish(problem, start, "one fit: rows ≤ parameters", *began, stages, answers)
 
 
 def _auto(problem: _Problem, max_work: float) -> Recovery:

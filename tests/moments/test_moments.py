@@ -111,6 +111,9 @@ def test_quadratic_residual_removes_quadratics_inside_v(rng):
     y = 1 + S[:, 0] - S[:, 1] ** 2 + 3 * S[:, 0] * S[:, 1]
     residual = moments.remove_quadratic(samples.open(X, y), V)
     np.testing.assert_allclose(next(residual.blocks(300)).y, 0, atol=1e-11)
+    M1, M2 = moments.quadratic_fit(samples.open(X, y), V).moments
+    np.testing.assert_allclose(M1, [1, 0], atol=1e-11)  # E q s
+    np.testing.assert_allclose(M2, [[0, 3], [3, -2]], atol=1e-11)  # E q (ssᵀ − I)
 
 
 def test_control_variates_leave_the_population_alone(rng):

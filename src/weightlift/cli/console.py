@@ -32,6 +32,8 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
+        except BrokenPipeError:
+            raise  # the reader has seen enough; no mistake
         except (WeightliftError, OSError, MemoryError) as error:
             typer.echo(f"Error: {_sentence(error)}", err=True)
             raise typer.Exit(USAGE) from error

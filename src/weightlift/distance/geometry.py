@@ -20,7 +20,7 @@ from weightlift.distance.units import ROUNDING, TINY, Units, closed
 from weightlift.errors import ShapeError
 from weightlift.network import Network
 
-SHARP = 1e-10  # relative error with which the plain quadratic form is content
+SHARP = 1e-12  # relative error a unit with which the plain quadratic form is content
 ROUGH = 1e-2  # relative error above which samples are drawn
 SAMPLING_WORK = 2e9  # multiplications
 RARE = 0.01  # share of one sample in the sum of all
@@ -96,7 +96,7 @@ def _between_kin(f: Network, g: Network) -> Distance:
     square += 2 * constant * float(a @ units.hermites(0)[0]) + constant**2
     size = float(np.abs(a) @ units.sizes) + abs(constant)
     plain = _root(square, cut + ROUNDING * size**2, "closed form" if closed(f.activation) else "Hermite series")
-    if plain.error <= SHARP * plain.value or not len(units):
+    if plain.error <= SHARP * len(units) * plain.value or not len(units):
         return plain
     square, error = paired_square(units, a, n, constant, gram.values)
     paired = _root(square, error, "Hermite series")

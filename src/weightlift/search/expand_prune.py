@@ -186,7 +186,7 @@ def _same_minimum(attempts: list[Attempt]) -> bool:
 def _batch_size(samples: Samples, n_units: int, activation: Activation, bias: bool) -> int:
     """More starts the fewer rows there are a parameter; twice as many where lengths are free too."""
     ratio = samples.n / (n_units * _inputs(samples, activation, bias))
-    starts = 8 if ratio >= 2.7 else 16 if ratio >= 1.8 else 32
+    starts = 8 if ratio >= 2.2 else 16 if ratio >= 1.7 else 32
     return starts if activation.degree else min(32, 2 * starts)
 
 
