@@ -12,7 +12,7 @@ import pytest
 from scipy.special import ndtr
 
 from weightlift import activations, errors, teachers
-from weightlift.distance import distance
+from weightlift.geometry import distance
 from weightlift.identifiability import (
     Redundancy,
     count_parameters,

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weightlift.distance import distance
 from weightlift.errors import ActivationError, ShapeError
+from weightlift.geometry import distance
 from weightlift.matching import Match, chance_level, match
 from weightlift.network import Network
 

@@ -11,38 +11,82 @@ from typing import TYPE_CHECKING, Any
 from weightlift._version import __version__
 
 if TYPE_CHECKING:
-    from weightlift import activations, errors, hermite, moments, samples, teachers
-    from weightlift.distance import distance
+    from weightlift import (
+        activations,
+        certificate,
+        decomposition,
+        errors,
+        hermite,
+        identifiability,
+        initialization,
+        moments,
+        plots,
+        refinement,
+        samples,
+        teachers,
+        theory,
+    )
+    from weightlift.certificate import Certificate, Status, certify
+    from weightlift.decomposition import decompose
+    from weightlift.geometry import distance
     from weightlift.matching import match
     from weightlift.network import Network
+    from weightlift.recovery import Recovery, recover
     from weightlift.teachers import draw
 
 _HOMES = {
-    "Network": "network",
-    "distance": "distance",
-    "draw": "teachers",
-    "match": "matching",
-    "Recovery": "recovery",
-    "recover": "recovery",
     "Certificate": "certificate",
+    "Network": "network",
+    "Recovery": "recovery",
     "Status": "certificate",
     "certify": "certificate",
     "decompose": "decomposition",
+    "distance": "geometry",
+    "draw": "teachers",
+    "match": "matching",
+    "recover": "recovery",
 }
-_MODULES = {"activations", "errors", "hermite", "moments", "samples", "teachers"}
+_MODULES = {
+    "activations",
+    "certificate",
+    "decomposition",
+    "errors",
+    "hermite",
+    "identifiability",
+    "initialization",
+    "moments",
+    "plots",
+    "refinement",
+    "samples",
+    "teachers",
+    "theory",
+}
 
 __all__ = [
+    "Certificate",
     "Network",
+    "Recovery",
+    "Status",
     "__version__",
     "activations",
+    "certificate",
+    "certify",
+    "decompose",
+    "decomposition",
     "distance",
     "draw",
     "errors",
     "hermite",
+    "identifiability",
+    "initialization",
     "match",
     "moments",
+    "plots",
+    "recover",
+    "refinement",
     "samples",
     "teachers",
+    "theory",
 ]
 
 

@@ -25,8 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from weightlift.distance import Distance, distance
 from weightlift.errors import ActivationError, ShapeError
+from weightlift.geometry import Distance, distance
 from weightlift.network import Network
 
 

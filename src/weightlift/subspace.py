@@ -110,7 +110,7 @@ def even_subspace(
         q = quadratic_fit(samples, V)
         rest = samples.map(Residual(q))
         left = V.T @ SecondMoment().times(rest, V)  # nothing on rows, by the normal equations; all of it on a population
-        P2 = SecondMoment(plus=(V, 0.5*q.moments[1] - left))
+        P2 = SecondMoment(plus=(V, q.moments[1] - left))
         previous, found = found, leading_subspace(rest, P2, n_units, method=method, guess=V, rng=rng)
         found = replace(found, method=f"{start.method} + hard thresholding", passes=previous.passes + found.passes + 2)
         noise = abs(found.next_eigenvalue / found.eigenvalues[-1])

@@ -21,8 +21,8 @@ from dataclasses import replace
 import numpy as np
 
 from weightlift import activations
-from weightlift.distance import distance
 from weightlift.errors import ArgumentError, ShapeError
+from weightlift.geometry import distance
 from weightlift.network import Network
 from weightlift.theory.pair_moments import Pairs, dirac_moments, pair_moments
 

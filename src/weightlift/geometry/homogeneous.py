@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from weightlift.activations.quadrature import normal_density
-from weightlift.distance.units import Units, power_hermites, split
+from weightlift.geometry.units import Units, power_hermites, split
 
 
 def homogeneous_products(left: Units, right: Units) -> Callable[[slice, slice, np.ndarray], np.ndarray]:

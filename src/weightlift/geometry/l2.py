@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weightlift.distance.kernels import products
-from weightlift.distance.paired import paired_square
-from weightlift.distance.units import ROUNDING, TINY, Units, closed
 from weightlift.errors import ShapeError
+from weightlift.geometry.kernels import products
+from weightlift.geometry.paired import paired_square
+from weightlift.geometry.units import ROUNDING, TINY, Units, closed
 from weightlift.network import Network
 
 SHARP = 1e-12  # relative error a unit with which the plain quadratic form is content

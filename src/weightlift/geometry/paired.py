@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from weightlift.activations.quadrature import gaussian_means, normal_density
-from weightlift.distance.kernels import BLOCK
-from weightlift.distance.units import (
+from weightlift.geometry.kernels import BLOCK
+from weightlift.geometry.units import (
     EPS,
     FLOOR,
     MAX_ORDER,

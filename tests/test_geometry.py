@@ -12,12 +12,12 @@ from scipy.integrate import quad
 from scipy.special import ndtr
 
 from weightlift import activations
-from weightlift.distance import Distance, distance, gram, inner, mean, norm
-from weightlift.distance.geometry import _difference
-from weightlift.distance.kernels import products
-from weightlift.distance.paired import paired_square
-from weightlift.distance.units import ROUNDING, Units
 from weightlift.errors import ShapeError
+from weightlift.geometry import Distance, distance, gram, inner, mean, norm
+from weightlift.geometry.kernels import products
+from weightlift.geometry.l2 import _difference
+from weightlift.geometry.paired import paired_square
+from weightlift.geometry.units import ROUNDING, Units
 from weightlift.network import Network
 
 EPS = np.finfo(float).eps
@@ -175,7 +175,7 @@ def test_gram_is_symmetric_positive_and_blocked(activation: Any, monkeypatch: py
     general = products(units, copy)  # does not know that they are the same
     tolerance[general.rows, general.columns] += 2 * general.cut
     assert np.all(np.abs(G - general.values) <= tolerance)
-    monkeypatch.setattr("weightlift.distance.kernels.BLOCK", 64)
+    monkeypatch.setattr("weightlift.geometry.kernels.BLOCK", 64)
     assert np.all(np.abs(G - gram(activation, W, b)) <= tolerance)
 
 

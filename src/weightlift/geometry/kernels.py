@@ -21,9 +21,9 @@ import numpy as np
 
 from weightlift import activations
 from weightlift.activations import Activation
-from weightlift.distance.homogeneous import homogeneous_products
-from weightlift.distance.units import Units, closed, coefficients
 from weightlift.errors import ShapeError
+from weightlift.geometry.homogeneous import homogeneous_products
+from weightlift.geometry.units import Units, closed, coefficients
 
 CLOSE = 0.9  # cosines above it take more orders than the bulk
 BLOCK = 2**18
