@@ -39,7 +39,7 @@ METHODS = ("auto", "tensor", "search")
 HELDOUT, LEAST_HELDOUT = 0.05, 16
 DEFAULT_WORK = 15_000.0
 ROWS_A_PARAMETER = 12.0  # beyond these the search runs on a part of the rows, and the fit on all
-POLISH_STEPS = 8
+REFINEMENT_STEPS, POLISH_STEPS = 80, 8
 MEAN_LEVEL = 6.0  # standard deviations of n‖ν‖² ~ χ² above which the inputs have a mean
 WIDTHS_AROUND = (0, 1, -1, 2, -2, 3)
 
@@ -285,7 +285,7 @@ def _finish(
     """Refine a network of whitened inputs on the training rows, and judge it; with noise, refit on all rows first."""
     unit = problem.activation.degree is not None
     free = problem.free + "c" * (network.c != 0.0 and not problem.offset)
-    fit = gauss_newton(problem.white, network, free=free, iterations=200, tol=1e-12, unit=unit)
+    fit = gauss_newton(problem.white, network, free=free, iterations=REFINEMENT_STEPS, tol=1e-12, unit=unit)
     net, risk = fit.network, float(fit.risks[0])
     if not problem.offset and net.c:
         net = replace(without_offset(net), c=0.0)

@@ -1,0 +1,184 @@
+"""The search: softened activations, starts, pruning, consolidation, the portfolio and its cost."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import weightlift as wl
+from weightlift import activations, samples
+from weightlift.network import Network
+from weightlift.risk import Students
+from weightlift.samples.counting import Counted
+from weightlift.search import expand_prune, prune
+from weightlift.search.annealing import annealing, softened
+from weightlift.search.consolidate import consolidate
+from weightlift.search.expand_prune import Ending, without_offset
+from weightlift.search.starts import ResidualMoments, perturbed, random_students
+
+HOMOGENEOUS = ["relu", "leaky_relu", "squared_relu", "absolute"]
+
+
+@pytest.mark.parametrize("name", HOMOGENEOUS)
+def test_softened_activations_approach_their_limit(name, as_xp):
+    phi = activations.get(name)
+    z = np.linspace(-3, 3, 101)
+    gaps = [np.abs(softened(phi, t)(z) - phi(z)).max() for t in (0.5, 0.05, 0.005)]
+    assert gaps[0] > 5 * gaps[1] > 25 * gaps[2]
+    soft, h = softened(phi, 0.3), 1e-6
+    slope = (soft(z + h) - soft(z - h)) / (2 * h)
+    np.testing.assert_allclose(soft.derivative(z), slope, atol=1e-8)
+    np.testing.assert_allclose(np.asarray(soft(as_xp(z))), soft(z), rtol=1e-13)
+    assert np.isfinite(soft(np.array([-1e6, 1e6]))).all()
+
+
+@pytest.mark.parametrize("name", [*HOMOGENEOUS, "tanh", "sigmoid", "softplus"])
+@pytest.mark.parametrize("reheating", [False, True])
+def test_annealing_ends_at_the_activation_itself(name, reheating):
+    stages = annealing(activations.get(name), reheating=reheating)
+    assert stages[-1].activation == activations.get(name)
+    assert len(stages) >= 3
+    assert all(stage.unit for stage in stages[:-1])
+
+
+def test_residual_moments_are_those_of_each_student(rng):
+    X, y = rng.normal(size=(50, 4)), rng.normal(size=50)
+    nets = [Network(rng.normal(size=(4, 2)), rng.normal(size=2)) for _ in range(3)]
+    found = samples.open(X, y).mean(ResidualMoments(Students.of(*nets)))[0]
+    for s, net in enumerate(nets):
+        r = net.predict(X) - y
+        np.testing.assert_allclose(found[s], (X * r[:, None]).T @ X / 50 - np.mean(r) * np.eye(4), atol=1e-12)
+
+
+def test_perturbed_starts_reseed_the_weakest_unit_where_the_residual_points():
+    """A truth with one unit missing: the re-seeded direction is the missing one, up to sign."""
+    truth = Network(np.eye(6)[:, :3] * [2.0, 1.5, 3.0], [1, 1, 1])
+    X, y = wl.draw(truth, 20_000, rng=0)
+    student = Network(np.column_stack([truth.W[:, :2], np.ones(6)]), [1, 1, 1e-9])
+    pool = Students.of(student)
+    starts = perturbed(samples.open(X, y), pool, bias=False, rng=np.random.default_rng(0))
+    assert starts.shape == (6, 2, 3)
+    reseeded = starts.W[:, 1]
+    assert abs(reseeded[2, 2]) > 0.95
+    np.testing.assert_allclose(reseeded[:, :2], np.eye(6)[:, :2], atol=1e-12)
+
+
+@pytest.mark.parametrize("activation", ["relu", "leaky_relu", "squared_relu", "tanh", "sigmoid"])
+@pytest.mark.parametrize("bias", [False, True])
+def test_consolidate_merges_units_of_one_hyperplane(activation, bias, rng):
+    truth = Network(rng.normal(size=(5, 3)), rng.uniform(0.5, 2, 3), bias * rng.normal(size=3), activation=activation)
+    q = truth.activation.degree
+    t = 0.5 if q else 1.0
+    W, b = np.hstack([truth.W, t * truth.W[:, :1]]), np.r_[truth.b, t * truth.b[0]]
+    a = np.r_[0.7 * truth.a[0], truth.a[1:], 0.3 * truth.a[0] / t ** (q or 0)]
+    wide = Network(W, a, b, activation=activation)
+    X = rng.normal(size=(20, 5))
+    np.testing.assert_allclose(wide.predict(X), truth.predict(X), rtol=1e-10, atol=1e-10)
+    assert consolidate(wide).equivalent(truth, tol=1e-10)
+
+
+@pytest.mark.parametrize("activation", ["relu", "leaky_relu", "softplus"])
+def test_consolidate_accounts_for_signs(activation, rng):
+    """A unit written the other way round, its linear rest spread over two opposite pairs: all is undone."""
+    truth = Network(rng.normal(size=(5, 3)), rng.choice([-1.0, 1.0], 3), rng.normal(size=3), activation=activation)
+    u = np.r_[truth.W[:, 1], truth.b[1]]
+    v = np.r_[rng.normal(size=5), 0.0]
+    pairs = np.column_stack([u - v, v - u, v, -v])  # φ(z) − φ(−z) = −p₁ z, so these four make up a linear function
+    a1 = truth.a[1]
+    V = np.column_stack([np.vstack([truth.W, truth.b]), pairs])
+    V[:, 1] = -u
+    wide = Network(V[:-1], np.r_[truth.a, a1, -a1, a1, -a1], V[-1], activation=activation)
+    X = rng.normal(size=(20, 5))
+    np.testing.assert_allclose(wide.predict(X), truth.predict(X), rtol=1e-9, atol=1e-9)
+    assert consolidate(wide).equivalent(truth, tol=1e-9)
+
+
+def test_consolidate_refuses_what_has_a_linear_rest():
+    u = np.array([[0.6], [0.8]])
+    assert consolidate(Network(np.hstack([u, -u]), [2.0, 1.0])) is None
+
+
+@pytest.mark.parametrize("activation", ["relu", "squared_relu", "tanh"])
+def test_pruning_never_loses_exactness(activation):
+    truth = wl.teachers.conditioned(5, 2, activation=activation, rng=0)
+    X, y = wl.draw(truth, 150, rng=0)
+    wide = Network(np.hstack([truth.W, truth.W[:, :1], 0.1 * np.ones((5, 1))]), np.r_[truth.a * [0.5, 1], truth.a[0] / 2, 1e-9],
+                   activation=activation)  # fmt: skip
+    data = samples.open(X, y)
+    narrow, _ = prune(data, wide, free="Wa", keeps=lambda risk: risk < 1e-20)
+    assert narrow.equivalent(truth, tol=1e-8)
+    same, _ = prune(data, truth, free="Wa", keeps=lambda risk: risk < 1e-20)
+    assert same.n_units == 2, "a needed unit is not given up"
+
+
+def test_without_offset_keeps_the_function(rng):
+    a = np.array([1.0, -0.7, 2.0])
+    net = Network(rng.normal(size=(4, 3)), a, rng.normal(size=3), activation="sigmoid")
+    flipped = Network(net.W * [-1, 1, -1], a * [-1, 1, -1], net.b * [-1, 1, -1], a[0] + a[2], "sigmoid")
+    X = rng.normal(size=(10, 4))
+    np.testing.assert_allclose(flipped.predict(X), net.predict(X), rtol=1e-12)
+    back = without_offset(flipped)
+    assert back.c == 0.0
+    np.testing.assert_allclose(back.predict(X), net.predict(X), rtol=1e-12)
+
+
+def run(n=60, accept=None, seed=0, noise=0.0, max_work=2000.0):
+    truth = wl.teachers.conditioned(5, 2, activation="relu", rng=0)
+    X, y = wl.draw(truth, n, noise_std=noise, rng=1)
+    source = Counted(samples.open(X, y))
+    found = expand_prune(
+        source,
+        2,
+        truth.activation,
+        bias=False,
+        offset=False,
+        accept=accept or (lambda net: net.equivalent(truth, 1e-6)),
+        max_work=max_work,
+        rng=np.random.default_rng(seed),
+    )
+    return found, source.tally.passes
+
+
+def test_search_stops_at_the_first_accepted_network():
+    asked = []
+
+    def accept(net):
+        asked.append(net)
+        return True
+
+    found, _ = run(accept=accept)
+    assert found.ending is Ending.ACCEPTED
+    assert len(asked) == len(found.attempts) == 1
+    assert asked[0] is found.network
+
+
+def test_search_repeats_with_its_seed():
+    (first, passes), (second, again) = run(), run()
+    assert np.array_equal(first.network.W, second.network.W)
+    assert (first.attempts, passes) == (second.attempts, again)
+
+
+def test_a_spent_budget_ends_the_search():
+    found, _ = run(n=14, accept=lambda net: False, max_work=50.0)
+    assert found.ending in {Ending.WORK_SPENT, Ending.SAME_MINIMUM}
+    assert found.network.n_units == 2
+
+
+def test_the_same_minimum_again_and_again_ends_the_search():
+    found, _ = run(n=300, noise=0.2, accept=lambda net: False, max_work=1e6)
+    assert found.ending is Ending.SAME_MINIMUM
+
+
+def test_starts_share_their_products():
+    """The passes over the data do not grow with the number of starts, while each start does its own steps."""
+    from weightlift.refinement import gauss_newton
+
+    truth = wl.teachers.conditioned(5, 2, activation="tanh", rng=0)
+    X, y = wl.draw(truth, 80, noise_std=0.1, rng=0)
+    counts = []
+    for S in (1, 16):
+        students = random_students(5, 2, S, truth.activation, bias=0.0, rng=np.random.default_rng(0))
+        source = Counted(samples.open(X, y))
+        fit = gauss_newton(source, replace(students, a=np.ones((S, 2))), free="Wa", iterations=5, tol=0.0)
+        counts.append(source.tally.passes / fit.iterations)
+    assert counts[1] <= counts[0] + 1
