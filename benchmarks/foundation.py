@@ -4,15 +4,13 @@
 
 Moment    `samples.open(X, y).mean(HermiteMoment(d, 2))`, E y (xxᵀ − I), against XᵀZ with Z another array (XᵀX would be a
           symmetric product, half the work), n = 200,000 and d = 200, in turns, the least of several.
-Memory    allocated beyond X and y while the mean is taken, in row blocks of the source: by tracemalloc (every array), and as
-          growth of the resident set in a process of its own (BLAS's buffers too).
+Memory    peak of the arrays allocated beyond X and y while the mean is taken (tracemalloc), in row blocks of the source.
 Import    against `import numpy, scipy.linalg`, fresh interpreters in turns.
 """
 
 from __future__ import annotations
 
 import argparse
-import resource
 import subprocess
 import sys
 import time
@@ -27,7 +25,7 @@ from weightlift.moments import HermiteMoment
 from weightlift.samples.stream import CPU_BLOCK_BYTES
 
 ROWS, INPUTS = 200_000, 200
-REPEATS, IMPORTS = 7, 15
+REPEATS, IMPORTS = 9, 15
 LINE = "| {:<52} | {:>10} | {:>10} |"
 
 
@@ -35,23 +33,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="moments, memory and import time against rooflines")
     parser.add_argument("--full", action="store_true", help="three times as many repetitions")
     parser.add_argument("--threads", type=int, default=1, help="BLAS threads of both products")
-    parser.add_argument("--resident", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    if options.resident:
-        print(_growth())
-        return 0
     times = 3 if options.full else 1
     print(LINE.format("quantity", "measured", "at most"))
     print(LINE.format("-" * 52, "-" * 10, "-" * 10))
     with threadpool_limits(limits=options.threads):
         wall, cpu = moment_ratio(times * REPEATS)
         blocks = traced_blocks()
-    resident = float(_python("-m", "benchmarks.foundation", "--resident"))
     ratio = import_ratio(times * IMPORTS)
     print(LINE.format(f"second moment / XᵀZ, n={ROWS}, d={INPUTS}, elapsed", f"{wall:.2f}", "1.3"))
     print(LINE.format("the same, CPU time", f"{cpu:.2f}", "1.3"))
     print(LINE.format(f"arrays beside the data, in blocks of {CPU_BLOCK_BYTES / 2**20:g} MiB", f"{blocks:.2f}", "2"))
-    print(LINE.format("growth of the resident set, in blocks", f"{resident:.2f}", "2"))
     print(LINE.format("import weightlift / import numpy, scipy.linalg", f"{ratio:.2f}", "1.5"))
     return 0
 
@@ -86,25 +78,8 @@ def traced_blocks() -> float:
     return peak / CPU_BLOCK_BYTES
 
 
-def _growth() -> float:
-    """Growth of this process's largest resident set, after a mean over a few rows has loaded code and buffers."""
-    rng = np.random.default_rng(0)
-    statistic = HermiteMoment(INPUTS, 2)
-    with threadpool_limits(limits=1):
-        wl.samples.open(rng.normal(size=(500, INPUTS)), rng.normal(size=500)).mean(statistic)
-        samples = wl.samples.open(rng.normal(size=(ROWS, INPUTS)), rng.normal(size=ROWS))
-        before = _resident()
-        samples.mean(statistic)
-    return (_resident() - before) / CPU_BLOCK_BYTES
-
-
-def _resident() -> float:
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-
-
 def import_ratio(repeats: int) -> float:
-    """Median time of the import over that of NumPy's and SciPy's, each in a fresh interpreter, less the interpreter's own."""
+    """Median CPU time of the import over that of NumPy's and SciPy's, each in a fresh interpreter."""
     times = [[_import_time(code) for code in ("weightlift", "numpy, scipy.linalg")] for _ in range(repeats)]
     ours, theirs = np.median(times, axis=0)
     return float(ours / theirs)

@@ -67,7 +67,8 @@ def main(arguments: list[str] | None = None) -> int:
             slope = np.log(errors[d, last] / errors[d, first]) / np.log(last / first)
             print(f"d = {d}: error² ∝ (N/d)^{slope:.2f} between N/d = {first} and {last}")
         robust, classical = coverage(10, RATIOS[0], sizes.coverage, seed)
-    print(f"\nd = 10, N/d = {RATIOS[0]}, {sizes.coverage} fits: 95 % intervals hold the truth in {robust:.1%}; classical ones {classical:.1%}")
+    print(f"\nd = 10, N/d = {RATIOS[0]}, {sizes.coverage} fits: 95 % intervals hold the truth in {robust:.1%},", end=" ")
+    print(f"classical ones in {classical:.1%}")
     return 0
 
 

@@ -1,116 +1,182 @@
-"""The papers' global algorithms: the curves of Fig. 1(c), zhang2019's gradient, floor and ordering."""
+"""The papers' learners: what their boxes say, what their experiments show  [zhong2017, Alg. 2, §7; zhang2019, Alg. 1, §6]."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.contract.awkward import Awkward
 
 import weightlift as wl
 from weightlift import samples
-from weightlift.errors import ArgumentError
-from weightlift.initialization import gaussian_init
+from weightlift.errors import ArgumentError, NotGaussianWarning, ShapeError, TooFewRowsError
+from weightlift.initialization import gaussian_init, tensor_init
 from weightlift.learning import learn_1nn, learn_relu
 from weightlift.network import Network
+from weightlift.refinement import gradient_descent
 from weightlift.refinement.gradient_descent import Ending
-from weightlift.risk import Gradient, Students
-from weightlift.theory import population_risk
+
+D, K = 8, 3
 
 
-@pytest.fixture(scope="module")
-def fig1c():
-    truth = wl.teachers.conditioned(10, 5, activation="squared_relu", rng=0)
-    return truth, *wl.draw(truth, 10_000, rng=0)
+def problem(seed, activation="squared_relu", n=3000, **options):
+    truth = wl.teachers.conditioned(D, K, activation=activation, rng=seed)
+    return truth, *wl.draw(truth, n, rng=seed, **options)
 
 
-def test_tensor_start_and_fixed_signs_converge_linearly(fig1c):
-    """[zhong2017, Fig. 1(c)], (I) and (III): both end at the truth, (II) does not."""
-    truth, X, y = fig1c
-    options = {"n_units": 5, "activation": "squared_relu", "step": 0.02, "iterations": 400}
-    tensor = learn_1nn(X, y, preset="default", **options)
-    known = learn_1nn(X, y, initialization=gaussian_init(10, 5, "squared_relu", output_weights=truth.a, rng=1), **options)
-    random = learn_1nn(X, y, initialization="random", output_weights="signs", rng=2, **options)
-    last = [run.descent.risks[-1] for run in (tensor, known, random)]
-    assert last[0] < last[1] < last[2]
-    assert wl.match(tensor.network, truth).max_error < 0.01
-    late = np.diff(np.log(tensor.descent.risks[-100:]))
-    assert late.max() < 0, "every step lowers the risk"
+@pytest.mark.parametrize("preset", ["paper", "default"])
+def test_the_whole_algorithm_recovers_the_units(preset, seed):
+    """max_j ‖w_j − w_π(j)‖/‖w_j‖ ≤ 0.01 and equal signs [zhong2017, §7]; in fact to the precision that tol asks for."""
+    truth, X, y = problem(seed)
+    learned = learn_1nn(X, y, n_units=K, activation="squared_relu", preset=preset, tol=1e-18)
+    start, end = learned.errors(truth)
+    assert learned.descent.ending is Ending.CONVERGED
+    assert 0.02 < start.max_error < 1
+    assert end.max_error < 1e-7
+    assert end.signs_agree
+    np.testing.assert_allclose(np.abs(learned.network.a), 1)
 
 
-def test_resampling_uses_disjoint_parts(fig1c):
-    truth, X, y = fig1c
-    found = learn_1nn(X, y, n_units=5, activation="squared_relu", preset="default", resample=4, step=0.02, iterations=200)
-    assert wl.match(found.network, truth).max_error < wl.match(found.start, truth).max_error
-    assert found.descent.ending is Ending.ITERATIONS
+def test_it_is_initialization_then_descent():
+    """The preset "paper" without resampling: tensor start on all rows, all steps on all rows, inputs untouched."""
+    truth, X, y = problem(0)
+    learned = learn_1nn(X, y, n_units=K, activation="squared_relu", preset="paper", step=0.02, iterations=20, rng=5)
+    rng = np.random.default_rng(5)
+    start = tensor_init(samples.open(X, y), K, "squared_relu", preset="paper", rng=rng).network
+    np.testing.assert_array_equal(learned.start.W, start.W)
+    descent = gradient_descent(samples.open(X, y), start, step=0.02, iterations=20)
+    np.testing.assert_array_equal(learned.network.W, descent.network.W)
+    np.testing.assert_array_equal(learned.descent.risks, descent.risks)
 
 
-def test_standardized_inputs_are_undone():
-    truth = wl.teachers.conditioned(5, 2, activation="tanh", rng=0)
-    scale = np.diag([0.5, 1.0, 2.0, 1.0, 1.5])
-    X, y = wl.draw(truth, 4000, covariance=scale, rng=0)
-    found = learn_1nn(
-        X, y, n_units=2, activation="tanh", preset="default", step="curvature", iterations=1500
+def test_theory_step_of_the_box():
+    """η = 1/(k v²_max σ₁^{2p}), p = 1 for squared ReLU."""
+    _, X, y = problem(0)
+    learned = learn_1nn(X, y, n_units=K, activation="squared_relu", preset="paper", step="theory", iterations=3)
+    largest = np.linalg.norm(learned.start.W, ord=2)
+    assert learned.descent.step == pytest.approx(1 / (K * largest**2))
+
+
+@pytest.mark.parametrize("resample", [True, 4])
+def test_resampling_uses_a_part_a_step(resample):
+    """T steps, T + 1 equal parts: the start has seen one of them, the descent the others; with q parts they take turns."""
+    truth, X, y = problem(1, n=40_000)
+    learned = learn_1nn(X, y, n_units=K, activation="squared_relu", iterations=60, resample=resample)
+    assert len(learned.descent.risks) == 61
+    assert learned.descent.risks[-1] < 1e-2 * learned.descent.risks[0]
+    assert learned.errors(truth)[1].max_error < 0.3 * learned.errors(truth)[0].max_error
+    whole = learn_1nn(X, y, n_units=K, activation="squared_relu", iterations=1)
+    assert not np.allclose(whole.start.W, learned.start.W), "the start is of a part of the rows"
+    with pytest.raises(TooFewRowsError, match="rows"):
+        learn_1nn(X[:500], y[:500], n_units=K, activation="squared_relu", iterations=100, resample=True)
+
+
+def test_the_three_approaches_of_figure_1c():
+    """d = 10, k = 5, n = 10,000, η = 0.02: (I) is the fastest, (II) does not converge, (III) does."""
+    truth = wl.teachers.conditioned(10, 5, activation="squared_relu", rng=1)
+    X, y = wl.draw(truth, 10_000, rng=1)
+    options = {"n_units": 5, "activation": "squared_relu", "preset": "paper", "step": 0.02, "iterations": 400, "rng": 5}
+    one = learn_1nn(X, y, initialization="tensor", **options)
+    two = learn_1nn(X, y, initialization="random", output_weights="signs", **options)
+    known = gaussian_init(10, 5, "squared_relu", output_weights=truth.a, rng=5)
+    three = learn_1nn(X, y, initialization=known, **options)
+    np.testing.assert_array_equal(three.network.a, truth.a)
+    np.testing.assert_array_equal(one.network.a, one.start.a)
+    assert set(np.abs(two.network.a)) == {1.0}
+    losses = [learned.descent.risks[-1] for learned in (one, two, three)]
+    assert losses[0] < losses[2] < 1e-2 < losses[1]
+    free = learn_1nn(X, y, initialization="random", output_weights="free", **options)
+    assert free.descent.ending is Ending.DIVERGED or free.descent.risks[-1] > losses[2]
+    assert np.isfinite(free.network.W).all()
+
+
+@pytest.mark.parametrize("activation", ["relu", "squared_relu"])
+def test_mean_and_covariance_are_estimated_and_undone(activation, seed):
+    """x ~ N(μ, S): the network of the raw inputs comes back, bias-free."""
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(D, D)) / np.sqrt(D) + np.eye(D)
+    truth, X, y = problem(seed, activation, n=6000, mean=0.3 * rng.normal(size=D), covariance=A @ A.T)
+    learned = learn_1nn(X, y, n_units=K, activation=activation, iterations=3000, tol=1e-20)
+    end = learned.errors(truth)[1]
+    assert end.max_error < 1e-6
+    assert end.signs_agree
+    np.testing.assert_array_equal(learned.network.b, 0)
+    given = learn_1nn(X, y, n_units=K, activation=activation, initialization=truth, iterations=1)
+    np.testing.assert_allclose(given.start.W, truth.W, atol=1e-12)
+    assert given.descent.risks[0] < 1e-24
+
+
+@pytest.mark.parametrize("preset", ["paper", "default"])
+def test_relu_without_and_with_noise(preset, seed):
+    """‖W_T − W* M_π‖_F/‖W*‖_F ≤ 1e-3 without noise, ~σ (d/N)^{1/2} with it  [zhang2019, §6]."""
+    truth = wl.teachers.conditioned(D, K, signs=False, activation="relu", rng=seed)
+    X, y = wl.draw(truth, 4000, rng=seed)
+    learned = learn_relu(X, y, n_units=K, preset=preset, step=0.5, tol=1e-20)
+    assert learned.descent.step == 0.5
+    np.testing.assert_array_equal(learned.network.a, 1)
+    assert learned.errors(truth)[1].relative_frobenius_error < 1e-6
+    noisy = learn_relu(X, y + 0.1 * np.random.default_rng(seed).normal(size=len(y)), n_units=K, preset=preset, step=0.5)
+    assert 1e-3 < noisy.errors(truth)[1].frobenius_error < 10 * 0.1 * np.sqrt(D * K / 4000)
+
+
+def test_a_start_from_moments_has_positive_weights(rng):
+    """Where the moments' a is wrong, the sign of a w̄ is kept."""
+    truth = wl.teachers.conditioned(D, K, signs=False, activation="relu", rng=0)
+    X, y = wl.draw(truth, 200, rng=0)
+    learned = learn_relu(X, y, n_units=K, iterations=1)
+    moments = learned.tensor.network.absorbed()
+    assert -1.0 in moments.a, "few rows: a wrong sign"
+    np.testing.assert_array_equal(learned.start.a, 1)
+    W = samples.Whitening.estimated(samples.open(X, y)).root @ (moments.W * moments.a)
+    np.testing.assert_allclose(learned.start.W, W, atol=1e-10)
+
+
+def test_step_rules_where_one_half_diverges():
+    """K = 15: λ_max ≈ 4.6, so that η = 0.5 diverges and 1/λ_max does not; Theorem 4.2's is smaller still."""
+    truth = wl.teachers.conditioned(20, 15, signs=False, activation="relu", rng=0)
+    X, y = wl.draw(truth, 2000, rng=0)
+    start = replace(truth, W=truth.W + 0.1 * np.random.default_rng(0).normal(size=truth.W.shape))
+    runs = {s: learn_relu(X, y, n_units=15, initialization=start, step=s, iterations=60) for s in (0.5, "curvature", "theory")}
+    assert runs[0.5].descent.risks[-1] > runs[0.5].descent.risks[0]
+    assert runs["curvature"].descent.risks[-1] < 0.2 * runs["curvature"].descent.risks[0]
+    assert 0.15 < runs["curvature"].descent.step < 0.3
+    white = runs["theory"].descent
+    assert white.step < 1 / 225
+    assert white.risks[-1] < white.risks[0]
+
+
+def test_every_source_gives_the_same_network():
+    truth, X, y = problem(2, n=600)
+    data = samples.open(X, y)
+    plain, awkward = (
+        learn_1nn(source, n_units=K, activation="squared_relu", iterations=5).network for source in (data, Awkward(source=data))
     )
-    assert found.network.n_inputs == 5
-    assert np.sqrt(np.mean((found.network.predict(X) - y) ** 2)) < 0.05 * y.std()
+    np.testing.assert_allclose(plain.W, awkward.W, rtol=1e-6, atol=1e-7)
 
 
-def test_gradient_of_zhang_in_both_forms(rng):
-    """[zhang2019, (3.2)–(3.3)]: Σ̂(wⱼ, w_k) wⱼ − Σ̂(w*ⱼ, w_k) w*ⱼ minus the noise's part is the gradient of (1.2)."""
-    truth, W = wl.teachers.conditioned(5, 3, activation="relu", signs=False, rng=rng), rng.normal(size=(5, 3))
-    X = rng.normal(size=(200, 5))
-    noise = 0.3 * rng.normal(size=200)
-    y = truth.predict(X) + noise
-    risk, dW = samples.open(X, y).mean(Gradient(Students.of(Network(W))))[:2]
-    assert risk[0] == pytest.approx(np.sum((np.maximum(X @ W, 0).sum(axis=1) - y) ** 2) / 400)
-
-    def sigma(u, v):
-        both = (X @ u >= 0) & (X @ v >= 0)
-        return X[both].T @ X[both] / len(X)
-
-    for k in range(3):
-        form = sum(sigma(W[:, j], W[:, k]) @ W[:, j] - sigma(truth.W[:, j], W[:, k]) @ truth.W[:, j] for j in range(3))
-        form = form - (noise * (X @ W[:, k] >= 0)) @ X / len(X)
-        np.testing.assert_allclose(dW[:, 0, k], form, rtol=1e-10, atol=1e-12)
+def test_inputs_that_moments_cannot_use_are_warned_of():
+    truth, X, y = problem(0)
+    options = {"n_units": K, "activation": "squared_relu", "iterations": 1}
+    with pytest.warns(NotGaussianWarning, match="Gaussian"):
+        learn_1nn(np.sign(X) * X**2, y, **options)
+    for changed in (X + 0.5, 1.2 * X):
+        with pytest.warns(NotGaussianWarning, match=r"N\(0, I\)"):
+            learn_1nn(changed, truth.predict(changed), preset="paper", **options)
+    learn_1nn(np.sign(X) * X**2, y, preset="paper", initialization="random", **options)  # no moments, no warning
 
 
-def test_population_loss_is_the_limit_of_the_empirical_one(rng):
-    """[zhang2019, (3.1)] against (1.2) on 10⁶ rows, within five standard errors."""
-    truth = wl.teachers.conditioned(4, 2, activation="relu", signs=False, rng=rng)
-    student = Network(truth.W + 0.3 * rng.normal(size=(4, 2)))
-    X = rng.normal(size=(1_000_000, 4))
-    losses = 0.5 * (student.predict(X) - truth.predict(X)) ** 2
-    error = losses.std() / 1000
-    assert float(population_risk(student, truth)) == pytest.approx(losses.mean(), abs=5 * error)
-
-
-def test_learn_relu_reaches_the_truth_and_the_noise_floor():
-    """Without noise to the truth; with noise to a floor whose square falls like d/N  [zhang2019, Thm. 4.2, Fig. 2(d)]."""
-    truth = wl.teachers.conditioned(10, 3, activation="relu", signs=False, rng=0)
-    X, y = wl.draw(truth, 5000, rng=0)
-    exact = learn_relu(X, y, n_units=3, iterations=2000, tol=1e-22)
-    assert wl.match(exact.network, truth).frobenius_error < 1e-8
-    assert np.all(exact.network.a == 1)
-    floors = []
-    for n in (1000, 16_000):
-        trials = []
-        for seed in range(4):
-            X, y = wl.draw(truth, n, noise_std=0.3, rng=seed)
-            fit = learn_relu(X, y, n_units=3, initialization=Network(truth.W), iterations=400)
-            trials.append(wl.match(fit.network, truth).frobenius_error ** 2)
-        floors.append(np.mean(trials))
-    slope = np.log(floors[1] / floors[0]) / np.log(16)
-    assert -1.4 < slope < -0.7
-
-
-def test_step_of_one_half_diverges_with_many_units():
-    truth = wl.teachers.conditioned(20, 15, activation="relu", signs=False, rng=0)
-    X, y = wl.draw(truth, 3000, rng=0)
-    start = gaussian_init(20, 15, "relu", output_weights=np.ones(15), rng=1)
-    half = learn_relu(X, y, n_units=15, initialization=start, step=0.5, iterations=100)
-    safe = learn_relu(X, y, n_units=15, initialization=start, iterations=100)
-    assert half.descent.risks[-1] > half.descent.risks[0]
-    assert safe.descent.risks[-1] < 0.2 * safe.descent.risks[0]
-
-
-def test_bad_arguments_are_named(fig1c):
-    _, X, y = fig1c
-    with pytest.raises(ArgumentError, match="initialization"):
-        learn_1nn(X, y, n_units=5, activation="relu", initialization="best")
+def test_bad_arguments_are_named():
+    truth, X, y = problem(0, n=100)
+    options = {"n_units": K, "activation": "squared_relu"}
+    for arguments, word in (
+        ({"preset": "best"}, "preset"),
+        ({"initialization": "zeros"}, "initialization"),
+        ({"iterations": 0}, "iterations"),
+        ({"output_weights": "some"}, "output_weights"),
+        ({"step": 0.0}, "step"),
+    ):
+        with pytest.raises(ArgumentError, match=word):
+            learn_1nn(X, y, **{**options, **arguments})
+    with pytest.raises(ShapeError, match="initialization"):
+        learn_1nn(X, y, initialization=Network(np.ones((D, K + 1)), activation="squared_relu"), **options)
+    with pytest.raises(ArgumentError, match="output weights 1"):
+        learn_relu(X, y, n_units=K, initialization=replace(wl.teachers.conditioned(D, K, activation="relu"), a=-np.ones(K)))

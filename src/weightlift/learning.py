@@ -73,7 +73,7 @@ def learn_1nn(
     >>> import weightlift as wl
     >>> truth = wl.teachers.conditioned(10, 3, activation="squared_relu", rng=0)
     >>> X, y = wl.draw(truth, 3000, rng=0)
-    >>> learned = learn_1nn(X, y, n_units=3, activation="squared_relu", preset="paper", step=0.02, tol=1e-16)
+    >>> learned = learn_1nn(X, y, n_units=3, activation="squared_relu", preset="paper", tol=1e-16)
     >>> start, end = learned.errors(truth)
     >>> start.max_error > 0.1, end.max_error < 1e-6
     (True, True)

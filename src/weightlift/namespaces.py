@@ -8,6 +8,7 @@ those live here.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import array_api_compat as compat
@@ -17,6 +18,7 @@ from weightlift.errors import ArgumentError, NotFiniteError
 
 Array = Any  # an array of any array-API namespace
 Namespace = Any
+PANEL = 16  # columns below which splitting a product costs more than it saves
 
 array_namespace = compat.array_namespace
 device = compat.device
@@ -85,6 +87,21 @@ def matmul_transposed(A: Array, B: Array) -> Array:
     """AᵀB for A (m, p), B (m, q): one product over the rows."""
     xp = array_namespace(A, B)
     return xp.matmul(xp.matrix_transpose(A), B)
+
+
+def weighted_gram(A: Array, g: Array) -> Array:
+    """Aᵀ diag(g) A for A (m, p): panels of the upper triangle, five eighths of the full product."""
+    xp = array_namespace(A, g)
+    weighted, p = g[:, None] * A, int(A.shape[1])
+    if p < 4 * PANEL:
+        return matmul_transposed(A, weighted)
+    edges = [p * i // 4 for i in range(5)]
+    panels = [matmul_transposed(A[:, i:j], weighted[:, i:]) for i, j in pairwise(edges)]
+    rows = []
+    for a, (i, j) in enumerate(pairwise(edges)):
+        left = [xp.matrix_transpose(panels[b][:, i - edges[b] : j - edges[b]]) for b in range(a)]
+        rows.append(xp.concat([*left, panels[a]], axis=1))
+    return xp.concat(rows, axis=0)
 
 
 def solve(A: Array, B: Array) -> Array:

@@ -15,7 +15,7 @@ import itertools
 import math
 
 from weightlift.hermite.polynomials import polynomials
-from weightlift.namespaces import Array, array_namespace, matmul_transposed
+from weightlift.namespaces import Array, array_namespace, matmul_transposed, weighted_gram
 
 
 def contraction(
@@ -25,13 +25,12 @@ def contraction(
 
     g (m,) row weights; S = X V (m, k'); gram = VᵀV; t = X α (m,) and b = Vᵀα (k',) when filled > 0, ‖α‖ = 1.
     """
-    heights = polynomials(filled, t) if filled else [1.0]
+    heights = polynomials(filled, t) if filled else []
     total: Array = None
     for j in range(min(free, filled) + 1):
-        weight = (-1.0) ** j * math.perm(filled, j)
-        term = weight * _hermite_sum(g * heights[filled - j], S, free - j, gram)
+        term = _hermite_sum(g * heights[filled - j] if filled else g, S, free - j, gram)
         if j:
-            term = symmetric_product(_power(b, j), term)
+            term = (-1.0) ** j * math.perm(filled, j) * symmetric_product(_power(b, j), term)
         total = term if total is None else total + term
     return total
 
@@ -45,6 +44,8 @@ def power_sums(g: Array, S: Array, order: int) -> Array:
     left = _kronecker_rows(S, (order + 1) // 2)
     if order == 1:
         return xp.matmul(xp.matrix_transpose(left), g)
+    if order % 2 == 0:
+        return xp.reshape(weighted_gram(left, g), (k,) * order)
     right = _kronecker_rows(S, order // 2)
     return xp.reshape(matmul_transposed(left, g[:, None] * right), (k,) * order)
 

@@ -17,7 +17,7 @@ from weightlift.namespaces import Array, Namespace, array_namespace, on_host
 from weightlift.samples.keys import intervals, uniforms
 from weightlift.samples.protocol import Block, Map, Samples, Statistic, Sums
 
-CPU_BLOCK_BYTES = 2**22  # two to sixteen megabytes keep matrix products in cache
+CPU_BLOCK_BYTES = 2**23  # two to sixteen megabytes keep matrix products in cache
 DEVICE_BLOCK_BYTES = 2**28
 
 

@@ -13,6 +13,7 @@ from weightlift.theory.local_geometry import (
     population_spectrum,
     positive_definite_radius,
 )
+from weightlift.theory.noisy import GradientParts, NoisyDescent, gradient_parts, noisy_descent
 from weightlift.theory.population import population_gradient, population_hessian, population_risk
 from weightlift.theory.properties import ActivationProperties, check_properties, properties_table
 from weightlift.theory.uniform_convergence import GradientDeviation, LocalConstants, gradient_deviation, local_constants
@@ -24,8 +25,10 @@ __all__ = [
     "Contraction",
     "DefiniteRadius",
     "GradientDeviation",
+    "GradientParts",
     "HessianBounds",
     "LocalConstants",
+    "NoisyDescent",
     "Spectrum",
     "Verdict",
     "check_properties",
@@ -33,9 +36,11 @@ __all__ = [
     "contraction",
     "empirical_spectrum",
     "gradient_deviation",
+    "gradient_parts",
     "hessian_bounds",
     "hessian_operator",
     "local_constants",
+    "noisy_descent",
     "population_gradient",
     "population_hessian",
     "population_risk",
