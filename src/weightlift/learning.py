@@ -178,7 +178,7 @@ def _initialization(
     split: bool,
     rng: np.random.Generator,
 ) -> tuple[Network, TensorInit | None]:
-    """INITIALIZATION(S₀) [zhong2017, Alg. 1], a Gaussian W and v, or the network given, as functions of the white inputs."""
+    """INITIALIZATION(S₀) [zhong2017, Alg. 1], with v = ±1 for homogeneous φ; a Gaussian W and v; or the network given."""
     if isinstance(initialization, Network):
         if initialization.W.shape != (samples.d, k) or initialization.activation != activation:
             found = f"{initialization.n_inputs} inputs, {initialization.n_units} units of {initialization.activation.name}"
@@ -188,11 +188,12 @@ def _initialization(
         return gaussian_init(samples.d, k, activation, rng=rng), None
     centred = samples if rows.center is None else samples.map(Whitening(rows.center, np.eye(samples.d), np.eye(samples.d)))
     tensor = tensor_init(centred, k, activation, preset=preset, split=split, center=rows.center, rng=rng)
-    return replace(tensor.network, b=np.zeros(k)), tensor
+    start = replace(tensor.network, b=np.zeros(k))
+    return (start if activation.degree is None else start.absorbed()), tensor
 
 
 def _with_unit_weights(start: Network, initialization: str | Network) -> Network:
-    """a = 1. Moments give the sign and size of a, and those of a w̄; where a is known, w ← a w keeps the latter."""
+    """a = 1. Moments give the sign of a and that of a w̄; where a is known, w ← a w keeps the latter."""
     if isinstance(initialization, Network) and np.any(start.a != 1.0):
         raise ArgumentError("initialization must have output weights 1, as the model has; use learn_1nn for others.")
     return replace(start, W=start.W * start.a if initialization == "tensor" else start.W, a=np.ones(start.n_units))

@@ -63,7 +63,8 @@ def test_order_and_blocking_change_rounding_only(rng, monkeypatch):
         assert part.n == other.n
         for a, b in zip(part.mean(Moments()), other.mean(Moments()), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-13)
-    monkeypatch.setattr("weightlift.samples.stream.CPU_BLOCK_BYTES", 1024)
+    for name in ("CACHE_BYTES", "CPU_BLOCK_BYTES"):
+        monkeypatch.setattr(f"weightlift.samples.stream.{name}", 1024)
     for a, b in zip(expected, source.mean(Moments()), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-13)
 

@@ -25,7 +25,8 @@ def test_whitened_rows_have_unit_covariance(rng, as_xp):
 
 
 def test_covariance_agrees_with_numpy_far_from_the_origin(rng, monkeypatch):
-    monkeypatch.setattr("weightlift.samples.stream.CPU_BLOCK_BYTES", 2048)
+    for name in ("CACHE_BYTES", "CPU_BLOCK_BYTES"):
+        monkeypatch.setattr(f"weightlift.samples.stream.{name}", 2048)
     X = correlated(rng, shift=1e6)
     w = rng.uniform(0.1, 2, size=500)
     source = samples.open(X, np.zeros(500), sample_weight=w)

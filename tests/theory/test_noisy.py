@@ -11,7 +11,7 @@ from weightlift.namespaces import to_numpy
 from weightlift.network import Network
 from weightlift.noise import Noise
 from weightlift.risk import Gradient, Risk, Students
-from weightlift.theory import conditioning, gradient_parts, noisy_descent, population_risk
+from weightlift.theory import conditioning, gradient_parts, noisy_descent, population_gradient, population_risk
 
 D, K = 6, 3
 
@@ -70,6 +70,10 @@ def test_distances_stay_below_the_measured_theorem(seed, noise_std):
     assert found.step <= 0.5 / found.L * (1 + 0.02)
     assert np.all(found.distances <= found.bounds)
     assert found.contraction < found.contraction_bound < 1
+    far = np.flatnonzero(found.distances > 4 * found.floor)[-1]  # contraction: of the squared distance, while above the floor
+    assert found.contraction**far == pytest.approx((found.distances[far] / found.distances[0]) ** 2)
+    first = data.mean(Gradient(Students.of(start)))[1][:, 0] - population_gradient(start, teacher)
+    assert found.deviation >= np.linalg.norm(first) > 0
     assert found.floor == pytest.approx(np.linalg.norm(found.network.W - teacher.W))
     assert match(found.network, teacher).frobenius_error == pytest.approx(found.floor, rel=1e-6)
     c = conditioning(teacher)

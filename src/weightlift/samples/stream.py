@@ -17,7 +17,8 @@ from weightlift.namespaces import Array, Namespace, array_namespace, on_host
 from weightlift.samples.keys import intervals, uniforms
 from weightlift.samples.protocol import Block, Map, Samples, Statistic, Sums
 
-CPU_BLOCK_BYTES = 2**23  # two to sixteen megabytes keep matrix products in cache
+CACHE_BYTES = 2**21  # a block that both products of a pass find in cache
+CPU_BLOCK_BYTES = 2**23  # more rows, where results of size d² would cost as much as the rows
 DEVICE_BLOCK_BYTES = 2**28
 
 
@@ -121,8 +122,10 @@ class Stream(ABC):
             yield _join(held)
 
     def _rows(self, floats_per_row: int) -> int:
-        budget = CPU_BLOCK_BYTES if on_host(self.device) else DEVICE_BLOCK_BYTES
-        return max(16, budget // (8 * (self.d + floats_per_row)))
+        row_bytes = 8 * (self.d + floats_per_row)
+        if not on_host(self.device):
+            return max(16, DEVICE_BLOCK_BYTES // row_bytes)
+        return max(16, CACHE_BYTES // row_bytes, min(8 * self.d, CPU_BLOCK_BYTES // row_bytes))
 
     def _kept(self, rows: int) -> Iterator[Block]:
         for block in self.read(rows):

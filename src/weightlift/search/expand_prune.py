@@ -19,9 +19,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weightlift.activations import Activation
+from weightlift.namespaces import to_numpy
 from weightlift.network import Network
 from weightlift.refinement import gauss_newton
-from weightlift.risk import Students
+from weightlift.refinement.gauss_newton import NEAR_ROUNDING
+from weightlift.risk import Risk, Students
 from weightlift.samples import Samples
 from weightlift.search.annealing import annealing
 from weightlift.search.consolidate import consolidate
@@ -89,6 +91,7 @@ def expand_prune(
     shift = _constant_reflection(activation) and not offset
     free = "Wa" + "b" * bias + "c" * (offset or shift)
     starts = _batch_size(samples, n_units, activation, bias)
+    rounding = NEAR_ROUNDING * _energy(samples, activation)
     attempts: list[Attempt] = []
     best: _Ranked | None = None
     pool: _Ranked | None = None
@@ -110,13 +113,13 @@ def expand_prune(
             pool = ranked.first(keep) if ranked.students.shape[2] == n_units else None
         else:
             pool = pool.with_(ranked).first(keep)
-        if best is None or ranked.risks[0] < best.risks[0]:
+        if best is None or ranked.risks[0] < (1 - SAME_RISK) * best.risks[0]:
             best = ranked.first(1)
             network = best.students.network(0)
             network = without_offset(network) if shift else network
             if accept(network):
                 return Found(network, float(best.risks[0]), Ending.ACCEPTED, tuple(attempts))
-        if _same_minimum(attempts):
+        if _same_minimum(attempts, rounding):
             return Found(network, float(best.risks[0]), Ending.SAME_MINIMUM, tuple(attempts))
         if sum(a.work for a in attempts) >= max_work:
             return Found(network, float(best.risks[0]), Ending.WORK_SPENT, tuple(attempts))
@@ -177,10 +180,16 @@ def _pruned(samples: Samples, ranked: _Ranked, n_units: int, free: str) -> tuple
     return _Ranked(fit.students, fit.risks), work + fit.iterations
 
 
-def _same_minimum(attempts: list[Attempt]) -> bool:
-    """Whether the best of all rounds was reached by two fresh batches independently."""
+def _same_minimum(attempts: list[Attempt], rounding: float) -> bool:
+    """Whether the best of all rounds was reached by two fresh batches independently; exact fits are one minimum."""
     best = min(a.risk for a in attempts)
-    return sum(a.what == "fresh" and a.risk <= best * (1 + SAME_RISK) for a in attempts) >= 2
+    return sum(a.what == "fresh" and a.risk <= max(best * (1 + SAME_RISK), rounding) for a in attempts) >= 2
+
+
+def _energy(samples: Samples, activation: Activation) -> float:
+    """½ E y²: the risk of a network that is zero."""
+    zero = random_students(samples.d, 1, 1, activation, bias=0.0, rng=np.random.default_rng(0))
+    return float(to_numpy(samples.mean(Risk(replace(zero, a=np.zeros((1, 1)))))[0])[0])
 
 
 def _batch_size(samples: Samples, n_units: int, activation: Activation, bias: bool) -> int:
