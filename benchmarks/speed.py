@@ -163,9 +163,10 @@ def _adam(parameters: list[object], loss: Callable[[], object]) -> Iterator[None
             optimizer.step()
             schedule.step()
         yield
-        if float(value) > 0.999 * last and float(value) > 1e-6:  # type: ignore[arg-type]
+        now = float(value.detach())  # type: ignore[attr-defined]
+        if now > 0.999 * last and now > 1e-6:
             return
-        last = float(value)  # type: ignore[arg-type]
+        last = now
 
 
 def _print(times: dict[str, list[tuple[float, bool]]]) -> None:

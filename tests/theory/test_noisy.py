@@ -94,7 +94,7 @@ def test_floor_is_proportional_to_the_noise_and_falls_with_the_rows():
         for seed in range(6):
             teacher = teacher_of(3, d)
             data = samples.open(*draw(teacher, n, noise_std=noise_std, rng=seed))
-            squares.append(noisy_descent(teacher, data, teacher, step=0.8, iterations=80).floor ** 2)
+            squares.append(noisy_descent(teacher, data, teacher, step=0.8, iterations=60).floor ** 2)
         return np.sqrt(np.mean(squares))
 
     base = floor(D, 1000, 0.1)

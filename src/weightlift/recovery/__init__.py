@@ -1,0 +1,146 @@
+"""`recover`: from rows (x, y) to the units, with a certificate.
+
+Route   inputs are whitened; a tensor start is refined by Gauss–Newton where moments can give one; else, or when its
+        certificate says no, annealed starts are searched; each answer is judged by `certify` on rows that the fit never saw.
+Needs   moments: Gaussian x and k ≤ d. Search, refinement and certificate: nothing of the inputs' law.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from weightlift.activations import Activation, get
+from weightlift.certificate import Certificate
+from weightlift.errors import ArgumentError
+from weightlift.moments import remove_linear
+from weightlift.network import Network
+from weightlift.recovery.problem import Problem
+from weightlift.recovery.stages import Answer, StageReport, search_stage, single_fit, tensor_stage
+from weightlift.subspace import SecondMoment, estimate_rank
+
+__all__ = ["Recovery", "StageReport", "recover"]
+
+DEFAULT_WORK = 15_000.0
+WIDTHS_AROUND = (0, 1, -1, 2, -2, 3)
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """The network, its certificate, what was tried, and the evidence for the width when it was not given."""
+
+    network: Network
+    certificate: Certificate
+    stages: tuple[StageReport, ...]
+    width_evidence: tuple[str, ...] = field(default=())
+
+    def __str__(self) -> str:
+        lines = [f"{self.network!r}: {self.certificate.status.name}", *(f"  {r}" for r in self.certificate.reasons)]
+        columns = ("units", "starts", "work", "passes", "seconds", "risk")
+        header = f"  {'stage':<34}" + "".join(f"{name:>9}" for name in columns) + "  outcome"
+        rows = [
+            f"  {s.name:<34}{s.width:>9}{s.starts:>9}{s.work:>9.0f}{s.passes:>9}{s.seconds:>9.2f}{s.risk:>9.1e}  {s.outcome}"
+            for s in self.stages
+        ]
+        return "\n".join([*lines, header, *rows, *(f"  {e}" for e in self.width_evidence)])
+
+
+def recover(
+    X: Any,
+    y: Any = None,
+    *,
+    n_units: int | str,
+    activation: Activation | str = "relu",
+    bias: bool = False,
+    offset: bool = False,
+    sample_weight: Any = None,
+    output_weights: str | ArrayLike = "free",
+    method: str = "auto",
+    max_work: float | None = None,
+    rng: np.random.Generator | int = 0,
+) -> Recovery:
+    """Recover the units of y = Σ aᵢ φ(⟨wᵢ, x⟩ + bᵢ) + c from rows; X may be any `Samples`, then y is None.
+
+    n_units: the width, or "auto". bias, offset: whether b and c are fitted. output_weights: "free", or the known aᵢ, in any
+    order. method: "tensor" (moments alone, refined), "search", or "auto", both. max_work bounds the search in Gauss–Newton
+    steps of one start, so that the same seed gives the same answer.
+
+    >>> import weightlift as wl
+    >>> truth = wl.teachers.conditioned(8, 3, activation="relu", rng=0)
+    >>> X, y = wl.draw(truth, 100, rng=1)
+    >>> found = recover(X, y, n_units=3, activation="relu")
+    >>> found.certificate.status.name, wl.match(found.network, truth).max_error < 1e-10
+    ('EXACT', True)
+    """
+    outputs = _known_outputs(output_weights, n_units)
+    problem = Problem.of(X, y, sample_weight, get(activation), bias, offset, outputs, method, np.random.default_rng(rng))
+    work = DEFAULT_WORK if max_work is None else float(max_work)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"), problem.threads():
+        if n_units == "auto":
+            return _auto(problem, work)
+        if isinstance(n_units, bool) or not isinstance(n_units, (int, np.integer)) or n_units < 1:
+            raise ArgumentError(f"n_units must be a positive integer or 'auto', not {n_units!r}.")
+        return _recover(problem, int(n_units), work)
+
+
+def _recover(problem: Problem, width: int, max_work: float) -> Recovery:
+    """The stages in the order of their cost, until one is certified."""
+    stages: list[StageReport] = []
+    answers: list[Answer] = []
+    if problem.rows.n <= problem.parameters(width):
+        single_fit(problem, width, stages, answers)
+    else:
+        if problem.method in ("auto", "tensor"):
+            tensor_stage(problem, width, stages, answers)
+        if problem.method != "tensor" and not _certified(answers):
+            search_stage(problem, width, max_work, stages, answers)
+    certified = [answer for answer in answers if answer[2]]
+    _, network, certificate = min(certified or answers, key=lambda answer: answer[0])
+    return Recovery(network, certificate, tuple(stages))
+
+
+def _auto(problem: Problem, max_work: float) -> Recovery:
+    """Widths around the rank of the residual second moment, nearest first; the certificate refuses the wrong ones."""
+    evidence, guess = _rank_evidence(problem)
+    widths = [w for w in dict.fromkeys(guess + step for step in WIDTHS_AROUND) if w >= 1]
+    best: Recovery | None = None
+    stages: list[StageReport] = []
+    for width in widths:
+        if problem.rows.n <= problem.parameters(width) and best is not None:
+            evidence.append(f"width {width}: more parameters than rows, not tried")
+            continue
+        found = _recover(problem, width, max_work / len(widths))
+        stages.extend(found.stages)
+        evidence.append(f"width {width}: {found.certificate.status.name}, {found.certificate.reasons[0]}")
+        if found.certificate:
+            return replace(found, stages=tuple(stages), width_evidence=tuple(evidence))
+        if best is None or found.certificate.residual_max < best.certificate.residual_max:
+            best = found
+    assert best is not None
+    return replace(best, stages=tuple(stages), width_evidence=tuple(evidence))
+
+
+def _rank_evidence(problem: Problem) -> tuple[list[str], int]:
+    """The number of directions in which the residual of y on [1, x] has a second moment above its noise."""
+    estimate = estimate_rank(remove_linear(problem.white), SecondMoment(), rng=problem.rng)
+    above = ", ".join(f"{abs(v):.3g}" for v in estimate.eigenvalues[: estimate.rank + 1])
+    sentence = f"rank {estimate.rank} of the second moment: eigenvalues {above} against a noise floor of {estimate.floor:.3g}"
+    return [sentence], max(1, estimate.rank)
+
+
+def _known_outputs(output_weights: Any, n_units: int | str) -> np.ndarray | None:
+    if isinstance(output_weights, str):
+        if output_weights != "free":
+            raise ArgumentError(f"output_weights must be 'free' or an array of known weights, not {output_weights!r}.")
+        return None
+    values = np.asarray(output_weights, dtype=float)
+    if values.ndim != 1 or len(values) != n_units or not np.all(np.isfinite(values) & (values != 0)):
+        raise ArgumentError(f"output_weights must be 'free' or {n_units} known weights, finite and not zero.")
+    return values
+
+
+def _certified(answers: list[Answer]) -> bool:
+    return any(certificate for _, _, certificate in answers)
