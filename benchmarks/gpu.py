@@ -7,7 +7,7 @@ Moment        `samples.open(X, y).mean(HermiteMoment(d, 2))` against XᵀZ with 
 Gauss–Newton  784 inputs, 32 ReLU units, 25,088 parameters, n = 100,000: seconds a step, dense normal equations and
               conjugate gradients, from a start at 10 % from the truth.
 Starts        256 random starts of a ReLU problem, k = 5, d = 50, n = 3,000, 20 Gauss–Newton steps each, in one batch;
-              one after another on the same device, and on the processor with two threads, in batches of 16 and one after another:
+              one after another on the same device; on the processor with two threads, in batches of 16 and one after another:
               these three from the first 16 starts (≈).
 Waiting       times the host waits for the device in a pass of moments, and in a Gauss–Newton step (PyTorch's sync debug mode).
 float64 throughout; the least of three passes, the mean over the steps.
