@@ -11,6 +11,7 @@ import numpy as np
 from weightlift.errors import ArgumentError
 from weightlift.namespaces import is_array
 from weightlift.network import Network
+from weightlift.samples import dask, parquet
 from weightlift.samples.arrays import ArraySamples, from_arrays
 from weightlift.samples.maps import RandomSigns, Residual
 from weightlift.samples.population import Population
@@ -31,7 +32,9 @@ __all__ = [
     "Stream",
     "Sums",
     "Whitening",
+    "dask",
     "open",
+    "parquet",
     "population",
 ]
 
@@ -59,12 +62,8 @@ def open(
     if isinstance(X, (str, os.PathLike)):
         if target is None or y is not None or sample_weight is not None:
             raise ArgumentError("X is a path: name the target's column, target='…', and the weights' as weight='…'.")
-        from weightlift.samples import parquet
-
         return parquet.open(X, target=target, features=features, weight=weight, dtype=dtype)
     if hasattr(X, "__dask_graph__"):
-        from weightlift.samples import dask
-
         names = {"target": target, "features": features, "weight": weight}
         return dask.open(X, y, sample_weight=sample_weight, dtype=dtype, **names)  # type: ignore[arg-type]
     if target is not None or features is not None or weight is not None:

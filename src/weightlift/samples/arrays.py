@@ -54,7 +54,7 @@ class ArraySamples(Stream):
         if self.w is None:
             return self.n, float(self.n)
         w = self.w if self.rows is None else self.xp.take(self.w, self.rows)
-        return self.n, float(self.xp.sum(w))
+        return self.n, float(self.xp.sum(w, dtype=self.xp.float64))
 
     def read(self, rows: int, start: int = 0) -> Iterator[Block]:
         return (self._block(i, j) for i, j in row_ranges(self.n, rows, start=start))

@@ -5,8 +5,8 @@ Fold      every chunk is folded where it lies, and the sums are merged eight at 
 Travel    out: the statistic with its parameters; back: the merged sums. A cluster keeps the rows in its memory between passes,
           from the first one on; a part of at most 1/200 of the rows is brought here by `persist`, where it is smaller than what
           would travel to it. Threads of this process read the collection again until `persist`.
-Loss      chunks of a worker that dies are recomputed from the collection's graph by the scheduler, and the pass goes on. Without
-          a worker or a scheduler for forty seconds, the pass ends in a `ClusterError`.
+Loss      chunks of a worker that dies are recomputed from the collection's graph by the scheduler, and the pass goes on.
+          Without a worker or a scheduler for forty seconds, the pass ends in a `ClusterError`.
 Needs     whole rows: known chunk sizes and a single chunk of columns.
 """
 
@@ -160,6 +160,8 @@ class DaskSamples(Stream):
     def _compute(self, value: Any) -> Any:
         if self.client is None:
             return value.compute()
+        if self.client.status == "closed":
+            raise ClusterError("the client of the cluster is closed; connect again and open the collection anew.")
         return _patiently(self.client, self.client.compute(value))
 
     def _persisted(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -189,8 +191,8 @@ class _Sizes:
 
     def __call__(self, block: Block) -> Sums:
         xp = array_namespace(block.y)
-        ones = xp.ones_like(block.y)
-        return xp.sum(ones), xp.sum(ones if block.w is None else block.w)
+        rows = xp.sum(xp.ones_like(block.y), dtype=xp.float64)
+        return rows, rows if block.w is None else xp.sum(block.w, dtype=xp.float64)
 
 
 def _piece(number: int, dtype: str, X: Any, y: Any, w: Any = None, names: Any = None) -> ArraySamples:
@@ -318,7 +320,8 @@ def _patiently(client: Any, future: Any) -> Any:
     alive = time.monotonic()
     while True:
         try:
-            wait(future, timeout=LOOK_EVERY)
+            with client.as_current():
+                wait(future, timeout=LOOK_EVERY)
             return future.result(timeout=PATIENCE)
         except TimeoutError as error:
             alive = time.monotonic() if _has_workers(client) else alive

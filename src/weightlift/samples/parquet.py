@@ -194,10 +194,10 @@ class ParquetSamples(Stream):
 
     def _check(self, columns: Columns, number: int) -> None:
         """A sum is finite only where all its terms are; only the others are looked at one by one."""
-        named = zip((self.features, self.target, self.weight), columns, strict=True)
-        for name, values in named:
-            if values is None or np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
-                continue
+        for name, values in zip((self.features, self.target, self.weight), columns, strict=True):
+            with np.errstate(over="ignore", invalid="ignore"):
+                if values is None or np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
+                    continue
             which = name if isinstance(name, str) else self.features[int(np.flatnonzero(~np.isfinite(values).all(axis=0))[0])]
             raise NotFiniteError(f"column {which!r} holds NaN or infinity (batch {number}); drop or impute those rows.")
         w = columns[2]

@@ -74,7 +74,7 @@ class Stream(ABC):
         for block in self._kept(self._rows(0)):
             rows = int(block.y.shape[0])
             count += rows
-            total += rows if block.w is None else float(self.xp.sum(block.w))
+            total += rows if block.w is None else float(self.xp.sum(block.w, dtype=self.xp.float64))
         return count, total
 
     @property
