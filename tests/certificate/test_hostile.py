@@ -67,8 +67,8 @@ def test_the_sweep_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(hostile, "run", run)
     store = str(tmp_path / "outcomes.sqlite")
-    assert len(hostile.sweep(store, len(FAMILIES))) == len(FAMILIES)
-    outcomes = hostile.sweep(store, 2 * len(FAMILIES))
+    assert len(hostile.sweep(store, hostile.keys(len(FAMILIES)))) == len(FAMILIES)
+    outcomes = hostile.sweep(store, hostile.keys(2 * len(FAMILIES)))
     assert len(ran) == len(set(ran)) == len(outcomes) == 2 * len(FAMILIES)
     assert "all" in hostile.table(outcomes)
 
