@@ -113,8 +113,8 @@ def weighted_gram(A: Array, g: Array) -> Array:
 def solve(A: Array, B: Array) -> Array:
     """A⁻¹B for a batch of symmetric A (S, p, p) with unit diagonal, B (S, p, q); singular ones get a ridge at rounding level.
 
-    PyTorch's batched CUDA solver is made for small matrices; large ones are faster one by one. NumPy knows no symmetry; LAPACK's
-    Cholesky solver takes half its time, one by one too.
+    PyTorch's batched CUDA solver is made for small matrices; large ones are faster one by one. NumPy's knows no symmetry;
+    LAPACK's Cholesky solver takes half its time, one by one too.
     """
     xp = array_namespace(A, B)
     if isinstance(A, np.ndarray) and A.shape[-1] >= CHOLESKY and (found := _cholesky_solve(A, B)) is not None:

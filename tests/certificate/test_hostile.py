@@ -15,9 +15,10 @@ from weightlift import draw, teachers
 from weightlift.certificate import Certificate, certify
 
 CASES = list(itertools.islice(hostile.keys(100), 60))
+ONCE_FALSE = ["nearly_linear/251", "twins/266"]  # reflected networks that small changes of the parameters made exact
 
 
-@pytest.mark.parametrize("key", CASES)
+@pytest.mark.parametrize("key", CASES + ONCE_FALSE)
 def test_no_certificate_is_false(key: str) -> None:
     outcome = hostile.run(key)
     assert outcome.false is None, f"{outcome.status}: {outcome.false}"
