@@ -22,7 +22,7 @@ def rows_and_network(
     rng: np.random.Generator, activation: str, bias: bool, offset: bool
 ) -> tuple[np.ndarray, np.ndarray, Network]:
     X, w = rng.normal(size=(80, 3)), rng.uniform(0.5, 2.0, size=80)
-    b, c = (rng.normal(size=3) if bias else None), (0.7 if offset else 0.0)
+    b, c = (0.3 * rng.normal(size=3) if bias else None), (0.7 if offset else 0.0)
     return X, w, Network(rng.normal(size=(3, 3)), rng.normal(size=3), b, c, activation)
 
 
