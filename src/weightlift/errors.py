@@ -40,5 +40,13 @@ class FileFormatError(WeightliftError, ValueError):
     """A file is truncated, altered, too large or not one of ours."""
 
 
+class OutOfMemoryError(WeightliftError, MemoryError):
+    """A device has no room even for the smallest blocks of rows."""
+
+
+class ClusterError(WeightliftError, ConnectionError):
+    """The cluster that holds the rows is gone, or has no worker left."""
+
+
 class NotGaussianWarning(UserWarning):
     """The inputs differ from a Gaussian by more than chance; moment methods assume one."""

@@ -55,16 +55,56 @@ def to_numpy(x: Array) -> np.ndarray:
 
 def from_numpy(x: np.ndarray, *, like: Array) -> Array:
     """The values of x in the namespace and on the device of `like`, dtype kept."""
-    xp = array_namespace(like)
-    return xp.asarray(np.ascontiguousarray(x), device=device(like))
+    return _placed(np.ascontiguousarray(x), like)
 
 
 def as_like(x: Array, like: Array) -> Array:
     """A parameter as a partner of `like`: its namespace, dtype and device; unchanged where it has them already."""
     xp = array_namespace(like)
     if isinstance(x, np.ndarray) and not isinstance(like, np.ndarray):
-        return xp.asarray(np.array(x), dtype=like.dtype, device=device(like))
+        x = _placed(np.array(x), like)
     return xp.astype(x, like.dtype, copy=False)
+
+
+def _placed(x: np.ndarray, like: Array) -> Array:
+    """On a GPU through pinned memory: a copy from any other would wait for all that the device has still to do."""
+    if compat.is_torch_array(like) and like.device.type == "cuda":
+        import torch
+
+        return torch.from_numpy(x).pin_memory().to(like.device, non_blocking=True)
+    return array_namespace(like).asarray(x, device=device(like))
+
+
+def memory_of(where: Any, xp: Namespace) -> int | None:
+    """Bytes that an accelerator has in all, where its library tells."""
+    name = xp.__name__.rpartition(".")[2]
+    if name == "torch" and where.type == "cuda":
+        import torch
+
+        return int(torch.cuda.get_device_properties(where).total_memory)
+    if name == "cupy":
+        return int(where.mem_info[1])
+    if name == "numpy" and hasattr(where, "memory_stats"):  # a device of JAX
+        return int((where.memory_stats() or {}).get("bytes_limit", 0)) or None
+    return None
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Whether a device has refused an allocation; PyTorch, CuPy and JAX each have their own way to say so."""
+    return "OutOfMemory" in type(error).__name__ or "RESOURCE_EXHAUSTED" in str(error)
+
+
+def release_memory(xp: Namespace) -> None:
+    """Give cached blocks of device memory back to the device."""
+    if xp.__name__.endswith("torch"):
+        import torch
+
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+    elif xp.__name__.endswith("cupy"):
+        import cupy
+
+        cupy.get_default_memory_pool().free_all_blocks()
 
 
 def real_floating(x: Array, name: str) -> Array:
