@@ -5,9 +5,9 @@ Average   w̄_j = w̄_{j−1} + (w_j − w̄_{j−1})/j  (Polyak–Ruppert), w̄
 Measures  of w̄_{j−1} at (x_j, y_j), a row that it has not seen, summed over windows of steps; see `sgd_measures`.
 Cost      O(d k) a step, in blocks that give the sequential iteration to rounding; see `sgd_kernels`. Memory O(d k) beside the
           rows of one window at most. A custom φ is run by NumPy, slower.
-Stability near a fit the residual at x_j shrinks by 1 − s‖∇ŷ(x_j)‖² in a step. For Gaussian gradients the mean square stays
-          bounded where s < 2/(3 E‖∇ŷ‖²) (least mean squares); this "stable" step, with the mean over the first rows at the
-          start, is what a run that diverges suggests.
+Stability near a fit w − w* is multiplied by I − s ggᵀ with g = ∇ŷ(x_j), and contracts in mean square where
+          s E[‖g‖² ggᵀ] < 2 E[ggᵀ]. The "stable" step is half of that for the traces, s = E‖g‖²/E‖g‖⁴, at the start and over
+          the first rows; it is also what a run that diverges suggests.
 """
 
 from __future__ import annotations
@@ -143,13 +143,20 @@ def sgd(
 
 
 def stable_step(net: Network, X: np.ndarray, y: np.ndarray, w: np.ndarray | None = None, *, bias: bool = False) -> float:
-    """2/(3 E w‖∇ŷ(x)‖²) over the rows, with ‖∇ŷ‖² = (‖x‖² + 1 where biases move) Σᵢ aᵢ² φ′(zᵢ)²."""
+    """E w‖g‖²/E w²‖g‖⁴ over the rows, g = ∇ŷ(x): ‖g‖² = (‖x‖² + 1 where biases move) Σᵢ aᵢ² φ′(zᵢ)².
+
+    For φ of degree q > 1 the gradients grow with the weights; where y is larger than the start's predictions, they are taken
+    at the weights that are scaled up to the size of y.
+    """
     slopes = net.activation.derivative(X @ net.W + net.b)
-    size = (np.sum(X * X, axis=1) + bias) * (slopes**2 @ net.a**2)
-    mean = float(np.mean(size if w is None else w * size))
-    if not 0 < mean < math.inf:
+    size = (np.sum(X * X, axis=1) + bias) * (slopes**2 @ net.a**2) * (1.0 if w is None else w)
+    q, predicted = net.activation.degree or 1.0, float(np.linalg.norm(net.predict(X)))
+    if q > 1 and 0 < predicted < np.linalg.norm(y):
+        size = size * (float(np.linalg.norm(y)) / predicted) ** (2 * (q - 1) / q)
+    mean, square = float(np.mean(size)), float(np.mean(size**2))
+    if not 0 < square < math.inf:
         raise ArgumentError(f"start: the gradient is zero or not finite on the first {len(y)} rows; start elsewhere.")
-    return 2 / (3 * mean)
+    return mean / square
 
 
 class _StoppedError(Exception):
