@@ -34,9 +34,9 @@ from weightlift.refinement.sgd_measures import SUMS, Windows, nearest_weight_dis
 from weightlift.refinement.sgd_progress import Progress
 from weightlift.samples.protocol import Block
 
-BLOCK = 24  # steps between products with W: the loop's cost grows with it, that of reading W falls
-PIECE = 170 * BLOCK  # rows in memory at a time
-FIRST_ROWS = 1024  # that tell the scale of the residuals and the stable step
+BLOCK = 16  # steps between products with W: the loop's cost grows with it, that of reading W falls
+PIECE = 256 * BLOCK  # rows in memory at a time
+FIRST_ROWS = 256  # that tell the scale of the residuals and the stable step
 DIVERGED = 1e4  # times the root mean square of y and of the first residuals
 SAVE_SECONDS = 30.0
 PROBES = np.array([1, 2, 3, 10, 99, 1_000, 10_007, 100_000, 10**6, 10**7, 10**9])  # where two schedules are compared
