@@ -43,6 +43,7 @@ BENCHMARKS = {
     "zhong2017": Benchmark((), ("--full",)),
     "sample_efficiency": Benchmark((), ("--moonshots",)),
     "sgd": Benchmark((), ("--full",)),
+    "sgd_gpu": Benchmark(None, ()),
     "hostile": Benchmark(None, ("--store", str(RESULTS / "hostile.sqlite"))),
 }
 

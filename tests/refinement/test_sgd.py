@@ -304,6 +304,54 @@ def test_divergence_keeps_the_windows_before(rng):
     assert caught.value.suggested_step < 2.5
 
 
+def test_a_device_gives_the_same_run_or_says_what_it_needs(rng):
+    from weightlift.refinement import sgd_torch
+
+    X, y, start = problem(rng, "tanh(2.5x)", n=300)
+    custom = activations.custom("my tanh", np.tanh, lambda z: 1 / np.cosh(z) ** 2)
+    with pytest.raises(ArgumentError, match="Python function"):
+        sgd(samples.open(X, y), dataclasses.replace(start, activation=custom), step=0.01, device="cuda")
+    if sgd_torch.MISSING:
+        with pytest.raises(ArgumentError, match="'cuda' needs"):
+            sgd(samples.open(X, y), start, step=0.01, device="cuda")
+        return
+    one, two = (sgd(samples.open(X, y), start, step=0.01, window=70, bias=True, device=device) for device in (None, "cuda"))
+    np.testing.assert_allclose(two.average.W, one.average.W, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(two.windows.sums, one.windows.sums, rtol=1e-10)
+
+
+def test_threads_are_those_asked_for(rng, monkeypatch):
+    """The products' BLAS is loaded, and limited, before the first step; the bits may differ, the numbers do not."""
+    import threadpoolctl
+
+    from weightlift.refinement import sgd_kernels
+
+    seen = []
+    run = sgd_kernels.run
+
+    def spy(**arguments):
+        seen.append({pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"})
+        return run(**arguments)
+
+    monkeypatch.setattr(sgd_kernels, "run", spy)
+    X, y, start = problem(rng, "tanh", n=100)
+    one, two = (sgd(samples.open(X, y), start, step=0.01, threads=threads) for threads in (1, 2))
+    assert seen == [{1}, {2}]
+    np.testing.assert_allclose(one.network.W, two.network.W, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize(("d", "k", "n", "window"), [(1, 1, 2, 1), (3, 1, 17, 16), (1, 700, 40, 1_000), (4, 5, 33, 33)])
+def test_small_and_odd_sizes(d, k, n, window, rng):
+    """One unit, one input, more units than a panel holds, windows shorter and longer than the run."""
+    X, y, start = problem(rng, "tanh", n=n, d=d, k=k)
+    run = sgd(samples.open(X, y), start, step=1e-3, window=window)
+    W, _, W_mean, *_ = sequential(X, y, start, np.full(n, 1e-3))
+    np.testing.assert_allclose(run.network.W, W, rtol=0, atol=1e-12 * np.abs(W).max())
+    np.testing.assert_allclose(run.average.W, W_mean, rtol=0, atol=1e-12 * np.abs(W).max())
+    assert run.windows.ends[-1] == n
+    assert len(run.windows.ends) == -(-n // window)
+
+
 def test_bad_arguments_are_named(rng):
     X, y, start = problem(rng, "tanh", n=50)
     data = samples.open(X, y)

@@ -21,37 +21,24 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from weightlift.errors import ArgumentError, DivergedError, NotFiniteError, ShapeError
-from weightlift.namespaces import to_numpy
+from weightlift.errors import ArgumentError, DivergedError, ShapeError
 from weightlift.network import Network
 from weightlift.refinement import sgd_checkpoint
 from weightlift.refinement.sgd_checkpoint import State
 from weightlift.refinement.sgd_measures import SUMS, Windows, nearest_weight_distance, window_sums
 from weightlift.refinement.sgd_progress import Progress
-from weightlift.samples.protocol import Block
+from weightlift.refinement.sgd_runners import BLOCK, advancer
+from weightlift.refinement.sgd_stream import PIECE, Stream, first_rows, pieces
 
-BLOCK = 16  # steps between products with W: the loop's cost grows with it, that of reading W falls
-PIECE = 256 * BLOCK  # rows in memory at a time
-FIRST_ROWS = 256  # that tell the scale of the residuals and the stable step
 DIVERGED = 1e4  # times the root mean square of y and of the first residuals
 SAVE_SECONDS = 30.0
 PROBES = np.array([1, 2, 3, 10, 99, 1_000, 10_007, 100_000, 10**6, 10**7, 10**9])  # where two schedules are compared
 
 Schedule = Callable[[np.ndarray], np.ndarray]
-
-
-class Stream(Protocol):
-    """Rows in order: any Samples, or `samples.Fresh`."""
-
-    @property
-    def n(self) -> float: ...
-    @property
-    def d(self) -> int: ...
-    def blocks(self, rows: int, *, start: int = 0) -> Iterator[Block]: ...
 
 
 @dataclass(frozen=True)
@@ -75,6 +62,7 @@ def sgd(
     bias: bool = False,
     dtype: str = "float64",
     threads: int = 1,
+    device: str | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
 ) -> StochasticDescent:
@@ -87,6 +75,7 @@ def sgd(
     truth       measure the distance to its weights after every window
     bias        move the biases too
     threads     of the matrix products
+    device      "cuda" runs on a GPU through PyTorch and Triton, which pays from about a thousand units
     checkpoint  a file in which the run is kept, and from which it goes on where it is there already
     progress    True or False instead of a bar on terminals only
 
@@ -100,12 +89,12 @@ def sgd(
     """
     total = _checked(stream, start, steps, window, truth, dtype, threads)
     W, ones = _weights(start, bias, np.dtype(dtype))
-    first = _first(stream)
+    first = first_rows(stream)
     stable, limit = stable_step(start, *first, bias=bias), _limit(start, *first)
     schedule = _schedule(stable if step == "stable" else step)
     settings = {
         "start": _digest(start), "step": [float(s) for s in schedule(PROBES)], "window": window, "bias": bias, "dtype": dtype,
-        "first rows": [stable, limit], "truth": None if truth is None else _digest(truth),
+        "device": device, "first rows": [stable, limit], "truth": None if truth is None else _digest(truth),
     }  # fmt: skip
     state = State.start(W)
     if checkpoint is not None and Path(checkpoint).exists():
@@ -113,7 +102,7 @@ def sgd(
         sgd_checkpoint.check_same(checkpoint, saved, settings)
         if state.steps > total:
             raise ArgumentError(f"checkpoint {checkpoint} has {state.steps} steps already; steps = {total} are fewer.")
-    advance = _advance(start, np.dtype(dtype), ones, limit)
+    advance = advancer(start, np.dtype(dtype), ones, limit, device, min(_piece_rows(window), total))
 
     from threadpoolctl import threadpool_limits
 
@@ -173,10 +162,10 @@ def _windows(
     """The states at the ends of the windows; the last one may be short."""
     W, average, done = state.W.copy(), state.average.copy(), state.steps
     ends, sums, nearest = (list(v) for v in (state.ends, state.sums, state.nearest))
-    edges = [*range(done, total, window), total]
-    sizes = [min(PIECE, b - i) for a, b in pairwise(edges) for i in range(a, b, PIECE)]
+    edges, rows = [*range(done, total, window), total], _piece_rows(window)
+    sizes = [min(rows, b - i) for a, b in pairwise(edges) for i in range(a, b, rows)]
     current = np.zeros(SUMS)
-    for X, y, w in _pieces(stream, done, sizes, W.dtype):
+    for X, y, w in pieces(stream, done, sizes, W.dtype):
         s = np.asarray(schedule(np.arange(done + 1, done + len(y) + 1)), W.dtype)
         residual, averaged = np.empty_like(y), np.empty_like(y)
         taken = advance(W, average, X, y, s if w is None else s * w, done, residual, averaged)
@@ -195,59 +184,9 @@ def _windows(
         raise ArgumentError(f"steps = {total}, but the stream ended after {done} rows; ask for at most as many steps.")
 
 
-def _advance(start: Network, dtype: np.dtype[Any], ones: float | None, limit: float) -> Callable[..., int]:
-    """The steps for some rows: compiled where φ is of the catalogue."""
-    from weightlift.refinement.sgd_activations import compiled
-
-    a, c, bound = start.a.astype(dtype), dtype.type(start.c), dtype.type(min(limit, np.finfo(dtype).max))
-    code = compiled(start.activation, dtype)
-
-    def advance(W, average, X, y, steps, done, residual, averaged):  # type: ignore[no-untyped-def]
-        moving = X
-        if ones is not None:
-            X, moving = (np.column_stack([X, np.full(len(y), v, dtype)]) for v in (1.0, ones))
-        if code is not None:
-            from weightlift.refinement.sgd_kernels import run
-
-            return run(W, average, a, c, *code, X, moving, y, steps, done, BLOCK, bound, residual, averaged)
-        from weightlift.refinement.sgd_arrays import run as run_arrays
-
-        with np.errstate(over="ignore", invalid="ignore"):
-            return run_arrays(W, average, a, c, start.activation, X, moving, y, steps, done, BLOCK, bound, residual, averaged)
-
-    return advance
-
-
-def _pieces(stream: Stream, start: int, sizes: list[int], dtype: np.dtype[Any]) -> Iterator[tuple[Any, Any, Any]]:
-    """Rows from `start` on in pieces of the given sizes, on the host, whatever the stream's blocks."""
-    blocks = stream.blocks(PIECE, start=start)
-    held: list[tuple[Any, Any, Any]] = []
-    ready = 0
-    for size in sizes:
-        while ready < size and (block := next(blocks, None)) is not None:
-            held.append(_host(block, dtype))
-            ready += len(held[-1][1])
-        if not ready:
-            return
-        columns = [None if v[0] is None else v[0] if len(v) == 1 else np.concatenate(v) for v in zip(*held, strict=True)]
-        yield tuple(None if v is None else v[:size] for v in columns)  # type: ignore[misc]
-        held = [tuple(None if v is None else v[size:] for v in columns)]  # type: ignore[list-item]
-        ready = max(0, ready - size)
-
-
-def _host(block: Block, dtype: np.dtype[Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    X, y, w = (None if v is None else np.ascontiguousarray(to_numpy(v), dtype) for v in (block.X, block.y, block.w))
-    assert X is not None
-    assert y is not None
-    if not (np.isfinite(X).all() and np.isfinite(y).all()):
-        raise NotFiniteError("the stream holds NaN or infinity; drop or impute those rows.")
-    return X, y, w
-
-
-def _first(stream: Stream) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    for block in stream.blocks(FIRST_ROWS):
-        return _host(block, np.dtype(np.float64))
-    raise ArgumentError("the stream has no rows.")
+def _piece_rows(window: int) -> int:
+    """Rows of a piece: a window in equal parts of at most PIECE rows, whole blocks each."""
+    return BLOCK * math.ceil(window / (BLOCK * math.ceil(window / PIECE)))
 
 
 def _limit(net: Network, X: np.ndarray, y: np.ndarray, w: np.ndarray | None) -> float:

@@ -14,6 +14,14 @@ def run(
     y: np.ndarray, steps: np.ndarray, done: int, size: int, limit: float, residual: np.ndarray, averaged: np.ndarray,
 ) -> int:  # fmt: skip
     """As `sgd_kernels.run`, with the activation itself instead of its kind and coefficients."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _run(W, average, a, c, activation, X, moving, y, steps, done, size, limit, residual, averaged)
+
+
+def _run(
+    W: np.ndarray, average: np.ndarray, a: np.ndarray, c: Any, activation: Activation, X: np.ndarray, moving: np.ndarray,
+    y: np.ndarray, steps: np.ndarray, done: int, size: int, limit: float, residual: np.ndarray, averaged: np.ndarray,
+) -> int:  # fmt: skip
     dtype = W.dtype
     for first in range(0, y.size, size):
         rows = slice(first, min(first + size, y.size))

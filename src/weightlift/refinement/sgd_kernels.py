@@ -12,13 +12,14 @@ Cost a step: 4dk multiplications in products, Bk in the loop, two evaluations of
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,untyped-decorator"
-# The compiler infers the types of its functions.
+# The compiler infers the types of its functions. Its cache looks at this file alone: remove it after a change of another one.
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+import scipy.linalg.cython_blas  # noqa: F401  (the BLAS of the products below, loaded before its threads are limited)
 from numba import njit
 
 from weightlift.refinement.sgd_activations import LOOP, evaluate
