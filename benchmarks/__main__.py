@@ -44,6 +44,8 @@ BENCHMARKS = {
     "zhong2017": Benchmark((), ("--full",)),
     "sample_efficiency": Benchmark((), ("--moonshots",)),
     "gpu": Benchmark(None, ()),
+    "sgd": Benchmark((), ("--full",)),
+    "sgd_gpu": Benchmark(None, ()),
     "hostile": Benchmark(None, ("--store", str(RESULTS / "hostile.sqlite"))),
 }
 
