@@ -155,7 +155,8 @@ class _Worker:
         """Those that have come. If the process died, so did its first cell; a new process takes its place."""
         try:
             while self.pipe.poll():
-                yield Answer(self.cells.popleft(), *self.pipe.recv())
+                outcome = self.pipe.recv()
+                yield Answer(self.cells.popleft(), *outcome)
         except (EOFError, OSError):
             self.stop()
             if self.cells:
