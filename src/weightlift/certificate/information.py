@@ -35,7 +35,8 @@ class Information:
 
     @classmethod
     def of(cls, samples: Samples, gauge: Gauge) -> Information:
-        risk, gradient, gram = (to_numpy(s)[0] for s in samples.fold(NormalEquations(Students.of(gauge.network), gauge.free)))
+        equations = NormalEquations(Students.of(gauge.network), gauge.free)
+        risk, gradient, gram = (to_numpy(s)[0] for s in equations.assembled(samples.fold(equations)))
         return cls(gauge, 0.5 * (gram + gram.T), gradient, 2.0 * float(risk), samples.total)
 
     @cached_property

@@ -80,8 +80,8 @@ def irreducible(network: Network, *, tol: float = 1e-9, near: float = 1e-3) -> I
         raise ArgumentError(f"tol and near must satisfy 0 ≤ tol ≤ near < 1, not tol={tol!r}, near={near!r}.")
     found = _findings(network, tol, near)
     exact = tuple(finding for finding in found if finding.gap <= tol)
-    narrow = minimal(network, tol=tol)
-    width = narrow.n_units - _spared(narrow, tol)
+    narrow = minimal(network, tol=tol) if exact else network
+    width = narrow.n_units - (_spared(narrow, tol) if exact else 0)
     return Irreducibility(exact, tuple(finding for finding in found if finding.gap > tol), network.n_units, width)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -24,7 +25,9 @@ from weightlift.search import expand_prune
 from weightlift.search.expand_prune import without_offset
 
 ROWS_A_PARAMETER = 12.0  # beyond these the search runs on a part of the rows, and the fit on all
+MOMENT_ROWS, FEW_ROWS = 8.0, 4.0  # a parameter, from which the tensor start comes first, and on which it is refined first
 REFINEMENT_STEPS, POLISH_STEPS = 80, 8
+TOLERANCE = 1e-8  # relative decrease of the risk: with noise far below the 1/n that one parameter gains by chance
 MEAN_LEVEL = 6.0  # standard deviations of n‖ν‖² ~ χ² above which the inputs have a mean
 
 Answer = tuple[float, Network, Certificate]  # risk, network in raw inputs, its certificate
@@ -52,8 +55,11 @@ def tensor_stage(
     try:
         centred, center = _centred(problem)
         _check_moments(problem, centred)
-        start = tensor_init(centred, width, problem.activation, center=center, rng=problem.rng)
-        network = replace(start.network, b=np.zeros(width))
+        for rows in _fewest_first(problem, centred, width):
+            start = tensor_init(rows, width, problem.activation, center=center, rng=problem.rng)
+            network = _on_few_rows(problem, replace(start.network, b=np.zeros(width)))
+            if problem.exact(network):
+                break
         _finish(problem, network, "tensor start + Gauss–Newton", passes, began, stages, answers)
     except WeightliftError as error:
         if problem.method == "tensor":
@@ -61,6 +67,27 @@ def tensor_stage(
         spent = problem.white.tally.passes - passes
         seconds = time.perf_counter() - began
         stages.append(StageReport("tensor start", width, 0, 0.0, spent, math.nan, str(error), seconds))
+
+
+def _fewest_first(problem: Problem, centred: Samples, width: int) -> Iterator[Samples]:
+    """Rows for the moments: without noise eight a parameter often do."""
+    wanted = MOMENT_ROWS * problem.parameters(width)
+    if centred.n > 2 * wanted:
+        yield centred.split(wanted / centred.n, seed=int(problem.rng.integers(2**31)))[0].persist()
+    yield centred
+
+
+def _on_few_rows(problem: Problem, start: Network) -> Network:
+    """The start refined on a few rows a parameter, which cost little, where that is better on all of them."""
+    wanted = FEW_ROWS * problem.parameters(start.n_units)
+    if problem.white.n <= 2 * wanted:
+        return start
+    part = problem.white.split(wanted / problem.white.n, seed=int(problem.rng.integers(2**31)))[0].persist()
+    unit = problem.activation.degree is not None
+    free = problem.free + "c" * (start.c != 0.0 and not problem.offset)
+    fit = gauss_newton(part, start, free=free, tol=1e-6, unit=unit)
+    before, after = problem.risks(start, fit.network)
+    return fit.network if after < before else start
 
 
 def search_stage(
@@ -128,7 +155,8 @@ def _finish(
     """Refine a network of whitened inputs on the training rows, and judge it; with noise, refit on all rows first."""
     unit = problem.activation.degree is not None
     free = problem.free + "c" * (network.c != 0.0 and not problem.offset)
-    fit = gauss_newton(problem.white, network, free=free, iterations=REFINEMENT_STEPS, tol=1e-12, unit=unit)
+    steps = 0 if problem.exact(network) else REFINEMENT_STEPS  # the polish does the rest
+    fit = gauss_newton(problem.white, network, free=free, iterations=steps, tol=TOLERANCE, unit=unit)
     net, risk = fit.network, float(fit.risks[0])
     if not problem.offset and net.c:
         net = replace(without_offset(net), c=0.0)
@@ -164,7 +192,7 @@ def _refit(
     problem: Problem, network: Network, certificate: Certificate, free: str
 ) -> tuple[Network, Certificate]:
     """Least squares on every row, held-out ones too: no row's information is wasted."""
-    fit = gauss_newton(problem.rows, network, free=free, iterations=100, tol=1e-14)
+    fit = gauss_newton(problem.rows, network, free=free, iterations=REFINEMENT_STEPS, tol=TOLERANCE)
     again = problem.certify_all(fit.network)
     return (fit.network, again) if again else (network, certificate)
 

@@ -25,9 +25,10 @@ from weightlift.samples import Samples
 DENSE_LIMIT, DEVICE_DENSE_LIMIT = 5000, 30_000  # parameters, on a host and on an accelerator
 FIRST_DAMPING, LEAST_DAMPING, LARGEST_DAMPING = 1e-1, 2e-13, 1e12  # the least times 1/16 still exceeds rounding
 FACTORS = (1 / 16, 1 / 2, 4.0)
+WINDOW = 6  # steps after which the damping no longer matters for stopping
 CG_STEPS, CG_TOLERANCE = 200, 1e-3
 TINY = 2.0**-1022
-ROUNDING, NEAR_ROUNDING = 1e-30, 1e-26  # relative risks at which every residual is a few, or a hundred, ulp
+NEAR_ROUNDING = 1e-26  # relative risk at which every residual is a hundred ulp
 
 
 class Ending(enum.Enum):
@@ -74,8 +75,9 @@ def gauss_newton(
 ) -> Refinement:
     """Minimise ½ E r² (+ ½ ridge ‖θ‖²) over the free parameters among W, a, b, c.
 
-    A start ends when its risk is at rounding level, when a step lowers it by less than `tol` relatively, or when no damping
-    lowers it. solver: "dense" normal equations, matrix-free "cg", or "auto" (dense up to 5,000 parameters, 30,000 on a GPU).
+    A start ends when its risk is at rounding level, when a step (six of them, if heavily damped: with noise a minimum lies on
+    kinks) lowers it by less than `tol` relatively, or when no damping lowers it.
+    solver: "dense" normal equations, matrix-free "cg", or "auto" (dense up to 5,000 parameters, 30,000 on a GPU).
     unit: keep every (wᵢ, bᵢ) at length one; sizes then belong to the free output weights.
     first: end all starts once one of them is exact.
     """
@@ -94,7 +96,10 @@ def gauss_newton(
     risks = _risks(samples, students, moves, ridge)
     dampings = damping + 0.0 * risks
     history, endings = [to_numpy(risks)], np.full(S, None, dtype=object)
-    active = np.arange(S)
+    floor = rounding(d) * scale
+    exact = history[0] <= floor
+    endings[exact], active = Ending.EXACT, np.flatnonzero(~exact)
+    dampings = _at(dampings, active)
     step = 0
     while len(active) and step < iterations:
         step += 1
@@ -107,7 +112,8 @@ def gauss_newton(
         part, after, dampings = _choose(part, candidates, found, before, factors, dampings)
         students, risks = _put(students, part, active), _put_values(risks, after, active)
         history.append(to_numpy(risks))
-        done = _endings(to_numpy(before), to_numpy(after), to_numpy(dampings), scale, tol)
+        earlier = history[-1 - WINDOW][active] if len(history) > WINDOW else np.inf + 0.0 * history[-1][active]
+        done = _endings(to_numpy(before), to_numpy(after), earlier, to_numpy(dampings), floor, scale, tol)
         endings[active] = done
         going = np.array([e is None for e in done])
         active, dampings = active[going], _at(dampings, np.flatnonzero(going))
@@ -115,6 +121,11 @@ def gauss_newton(
             break
     endings[[e is None for e in endings]] = Ending.ITERATIONS
     return Refinement(students, to_numpy(risks), tuple(endings), step, np.array(history))
+
+
+def rounding(d: int) -> float:
+    """The relative risk that is left when sums of d products carry rounding errors of √d ulp at random, and φ a few."""
+    return (d + 10) * float(np.finfo(np.float64).eps) ** 2
 
 
 def _students(samples: Samples, start: Network | Students) -> Students:
@@ -146,7 +157,8 @@ def _candidates(
     theta = moves.pack(students)
     xp = array_namespace(theta)
     if dense:
-        _, gradient, gram = samples.mean(NormalEquations(students, moves))
+        equations = NormalEquations(students, moves)
+        _, gradient, gram = equations.assembled(samples.mean(equations))
         gradient, gram = _with_ridge(gradient, gram, theta, ridge)
         steps = _damped_steps(gram, gradient, dampings)
     else:
@@ -273,12 +285,14 @@ def _choose(
     return merged, xp.where(better, value, risks), damping
 
 
-def _endings(before: np.ndarray, after: np.ndarray, damping: np.ndarray, scale: float, tol: float) -> list[Ending | None]:
+def _endings(
+    before: np.ndarray, after: np.ndarray, earlier: np.ndarray, damping: np.ndarray, floor: float, scale: float, tol: float
+) -> list[Ending | None]:
     endings: list[Ending | None] = []
-    for old, new, mu in zip(before, after, damping, strict=True):
-        if new <= ROUNDING * scale or (new <= NEAR_ROUNDING * scale and new > 0.25 * old):
+    for old, new, past, mu in zip(before, after, earlier, damping, strict=True):
+        if new <= floor or (new <= NEAR_ROUNDING * scale and new > 0.25 * old):
             endings.append(Ending.EXACT)
-        elif new < old and old - new <= tol * old and mu <= 1.0:
+        elif (new < old and old - new <= tol * old and mu <= 1.0) or past - new <= tol * old:
             endings.append(Ending.STATIONARY)
         elif mu > LARGEST_DAMPING:
             endings.append(Ending.STALLED)
