@@ -42,6 +42,7 @@ BENCHMARKS = {
     "noise": Benchmark((), ("--full",)),
     "zhong2017": Benchmark((), ("--full",)),
     "sample_efficiency": Benchmark((), ("--moonshots",)),
+    "sgd": Benchmark((), ("--full",)),
     "hostile": Benchmark(None, ("--store", str(RESULTS / "hostile.sqlite"))),
 }
 

@@ -10,6 +10,7 @@ from weightlift.errors import ArgumentError
 from weightlift.namespaces import is_array
 from weightlift.network import Network
 from weightlift.samples.arrays import ArraySamples, from_arrays
+from weightlift.samples.fresh import Fresh
 from weightlift.samples.maps import RandomSigns, Residual
 from weightlift.samples.population import Population
 from weightlift.samples.protocol import Block, Map, Samples, Statistic, Sums
@@ -20,6 +21,7 @@ __all__ = [
     "ArraySamples",
     "Block",
     "Covariance",
+    "Fresh",
     "Map",
     "Population",
     "RandomSigns",
