@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -47,8 +46,8 @@ def fragile(rng, *, n):
 
 
 @pytest.fixture
-def trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+def trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     (tmp_path / "sweep_trials.py").write_text(TRIALS)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(importlib.import_module("sys").modules, "sweep_trials", raising=False)
-    yield importlib.import_module("sweep_trials")
+    return importlib.import_module("sweep_trials")

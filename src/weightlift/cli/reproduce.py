@@ -9,9 +9,7 @@ import typer
 
 
 def reproduce(
-    paper: Annotated[
-        str, typer.Argument(metavar="PAPER", help="zhong2017, zhang2019, awasthi2021, mondelli2019, weightlift; all, list or page.")
-    ],
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="A paper's key, or weightlift; or all, list, page.")],
     figure: Annotated[str | None, typer.Argument(metavar="[FIGURE]", help="One figure; all of the paper's by default.")] = None,
     size: Annotated[str, typer.Option(help="quick: minutes; paper: the paper's grid.")] = "quick",
     seed: Annotated[int, typer.Option(help="Another seed draws other networks and other data.")] = 0,
