@@ -206,7 +206,7 @@ def claim_noise(rows: list[Row]) -> list[Claim]:
             "from 100 rows a parameter on the mean squared error is within 10 % of the Cramér–Rao bound, as far as the trials "
             "tell (two standard errors)",
             ", ".join(f"{_plain(row)} {row['efficiency_ratio']:.2f} ± {row['standard_error']:.2f}" for row in far),
-            bool(far) and all(not e > 2 for e in excess),
+            all(e <= 2 for e in excess) if far and np.isfinite(excess).all() else None,
         ),
         Claim(
             "the squared error falls as 1/n: slope −1 ± 0.15 from 20 rows a parameter on",
@@ -223,8 +223,8 @@ def _plain(row: Row) -> str:
 def _needed_grid(
     trials: int, names: tuple[str, ...], shapes: tuple[tuple[int, int], ...], ratios: tuple[float, ...], work: float
 ) -> Grid:
-    fixed = ((name, d, k, ratio) for name in names for d, k in shapes for ratio in ratios)
-    return Grid(tuple({"activation": name, "d": d, "k": k, "ratio": ratio, "work": work} for name, d, k, ratio in fixed), trials)
+    grid = Grid.product(trials, activation=names, shape=shapes, ratio=ratios, work=work)
+    return Grid(tuple({"d": point["shape"][0], "k": point.pop("shape")[1], **point} for point in grid.points), trials)
 
 
 def _squares(*units: int) -> tuple[tuple[int, int], ...]:
