@@ -46,6 +46,8 @@ BENCHMARKS = {
     "peers": Benchmark((), ("--full",)),
     "sources": Benchmark((), ("--full",)),
     "gpu": Benchmark(None, ()),
+    "sgd": Benchmark((), ("--full",)),
+    "sgd_gpu": Benchmark(None, ()),
     "hostile": Benchmark(None, ("--store", str(RESULTS / "hostile.sqlite"))),
 }
 

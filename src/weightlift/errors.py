@@ -32,6 +32,14 @@ class ActivationError(ArgumentError):
     """The activation is unknown, or lacks a property that the method needs."""
 
 
+class DivergedError(ArgumentError):
+    """An iteration left every bound. `step_number`: where; `suggested_step`: to try; `result`: what was reached before."""
+
+    def __init__(self, message: str, *, step_number: int, suggested_step: float, result: object) -> None:
+        super().__init__(message)
+        self.step_number, self.suggested_step, self.result = step_number, suggested_step, result
+
+
 class NoExpectationError(WeightliftError, TypeError):
     """A statistic without a closed-form expectation was asked of the population source."""
 

@@ -18,10 +18,16 @@ from weightlift.errors import ArgumentError, NotFiniteError
 
 Array = Any  # an array of any array-API namespace
 Namespace = Any
+CHOLESKY = 48  # matrices from which a Cholesky solver called one by one wins
 PANEL = 16  # columns below which splitting a product costs more than it saves
 
-array_namespace = compat.array_namespace
+NUMPY = compat.array_namespace(np.zeros(1))
 device = compat.device
+
+
+def array_namespace(*arrays: Array) -> Namespace:
+    """The namespace of the arrays, NumPy's without a search."""
+    return NUMPY if all(type(x) is np.ndarray for x in arrays) else compat.array_namespace(*arrays)
 
 
 def on_host(where: Any) -> bool:
@@ -147,15 +153,30 @@ def weighted_gram(A: Array, g: Array) -> Array:
 def solve(A: Array, B: Array) -> Array:
     """A⁻¹B for a batch of symmetric A (S, p, p) with unit diagonal, B (S, p, q); singular ones get a ridge at rounding level.
 
-    PyTorch's batched CUDA solver is made for small matrices; large ones are faster one by one.
+    PyTorch's batched CUDA solver is made for small matrices; large ones are faster one by one. NumPy's knows no symmetry;
+    LAPACK's Cholesky solver takes half its time, one by one too.
     """
     xp = array_namespace(A, B)
+    if isinstance(A, np.ndarray) and A.shape[-1] >= CHOLESKY and (found := _cholesky_solve(A, B)) is not None:
+        return found
     if compat.is_torch_array(A) and A.device.type == "cuda" and A.shape[-1] > 256:
         return xp.stack([xp.linalg.solve(A[s], B[s]) for s in range(A.shape[0])])
     try:
         return xp.linalg.solve(A, B)
     except (np.linalg.LinAlgError, RuntimeError):  # PyTorch's error for singular matrices is a RuntimeError
         return xp.linalg.solve(A + 1e-12 * xp.eye(A.shape[-1], dtype=A.dtype, device=device(A)), B)
+
+
+def _cholesky_solve(A: np.ndarray, B: np.ndarray) -> np.ndarray | None:
+    """None where some A is not positive definite."""
+    from scipy.linalg.lapack import dposv
+
+    solutions = np.empty(B.shape)
+    for s in range(A.shape[0]):
+        _, solutions[s], info = dposv(A[s].T, B[s], lower=1)
+        if info:
+            return None
+    return solutions
 
 
 def erf(x: Array) -> Array:

@@ -47,7 +47,7 @@ class Information:
 
     @cached_property
     def _scaled(self) -> np.ndarray:
-        return np.asarray(self.gram * np.outer(self._scale, self._scale))
+        return np.asarray(self.gram * self._scale[:, None] * self._scale)  # the product of two scales may overflow
 
     @cached_property
     def _spectrum(self) -> tuple[np.ndarray, np.ndarray]:

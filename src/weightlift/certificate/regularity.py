@@ -35,7 +35,7 @@ from weightlift.samples import Block, Samples, Sums
 MAX_COPIES = 1.1
 MAX_SHIFT = 0.01  # gᵀ(JᵀJ)⁻¹g/σ², a parameter: the minimum is within a tenth of the standard error
 MAX_KURTOSIS, MAX_RESIDUAL = 4.0, 8.0  # excess, and in standard deviations
-MAX_LEVERAGE = 0.5
+MAX_LEVERAGE = 0.8
 REGION = 1e-4  # 99.99 %
 MAX_LIMIT = 0.75  # of the detection limit, beside the smallest unit
 MAX_REGION = 1.0  # relative size of a region

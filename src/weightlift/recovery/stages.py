@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -18,14 +19,13 @@ from weightlift.namespaces import to_numpy
 from weightlift.network import Network
 from weightlift.recovery.problem import Problem
 from weightlift.refinement import gauss_newton
-from weightlift.risk import Risk, Students
 from weightlift.samples import Covariance, Samples, Whitening
 from weightlift.samples.counting import Counted
 from weightlift.search import expand_prune
 from weightlift.search.expand_prune import without_offset
 
 ROWS_A_PARAMETER = 12.0  # beyond these the search runs on a part of the rows, and the fit on all
-FEW_ROWS = 4.0  # a parameter, on which the tensor start is refined first
+MOMENT_ROWS, FEW_ROWS = 8.0, 4.0  # a parameter, from which the tensor start comes first, and on which it is refined first
 REFINEMENT_STEPS, POLISH_STEPS = 80, 8
 TOLERANCE = 1e-8  # relative decrease of the risk: with noise far below the 1/n that one parameter gains by chance
 MEAN_LEVEL = 6.0  # standard deviations of n‖ν‖² ~ χ² above which the inputs have a mean
@@ -55,8 +55,11 @@ def tensor_stage(
     try:
         centred, center = _centred(problem)
         _check_moments(problem, centred)
-        start = tensor_init(centred, width, problem.activation, center=center, rng=problem.rng)
-        network = _on_few_rows(problem, replace(start.network, b=np.zeros(width)))
+        for rows in _fewest_first(problem, centred, width):
+            start = tensor_init(rows, width, problem.activation, center=center, rng=problem.rng)
+            network = _on_few_rows(problem, replace(start.network, b=np.zeros(width)))
+            if problem.exact(network):
+                break
         _finish(problem, network, "tensor start + Gauss–Newton", passes, began, stages, answers)
     except WeightliftError as error:
         if problem.method == "tensor":
@@ -64,6 +67,14 @@ def tensor_stage(
         spent = problem.white.tally.passes - passes
         seconds = time.perf_counter() - began
         stages.append(StageReport("tensor start", width, 0, 0.0, spent, math.nan, str(error), seconds))
+
+
+def _fewest_first(problem: Problem, centred: Samples, width: int) -> Iterator[Samples]:
+    """Rows for the moments: without noise eight a parameter often do."""
+    wanted = MOMENT_ROWS * problem.parameters(width)
+    if centred.n > 2 * wanted:
+        yield centred.split(wanted / centred.n, seed=int(problem.rng.integers(2**31)))[0].persist()
+    yield centred
 
 
 def _on_few_rows(problem: Problem, start: Network) -> Network:
@@ -75,8 +86,8 @@ def _on_few_rows(problem: Problem, start: Network) -> Network:
     unit = problem.activation.degree is not None
     free = problem.free + "c" * (start.c != 0.0 and not problem.offset)
     fit = gauss_newton(part, start, free=free, tol=1e-6, unit=unit)
-    risks = to_numpy(problem.white.mean(Risk(Students.of(start, fit.network)))[0])
-    return fit.network if risks[1] < risks[0] else start
+    before, after = problem.risks(start, fit.network)
+    return fit.network if after < before else start
 
 
 def search_stage(
@@ -144,7 +155,8 @@ def _finish(
     """Refine a network of whitened inputs on the training rows, and judge it; with noise, refit on all rows first."""
     unit = problem.activation.degree is not None
     free = problem.free + "c" * (network.c != 0.0 and not problem.offset)
-    fit = gauss_newton(problem.white, network, free=free, iterations=REFINEMENT_STEPS, tol=TOLERANCE, unit=unit)
+    steps = 0 if problem.exact(network) else REFINEMENT_STEPS  # the polish does the rest
+    fit = gauss_newton(problem.white, network, free=free, iterations=steps, tol=TOLERANCE, unit=unit)
     net, risk = fit.network, float(fit.risks[0])
     if not problem.offset and net.c:
         net = replace(without_offset(net), c=0.0)

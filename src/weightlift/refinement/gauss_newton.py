@@ -28,7 +28,7 @@ FACTORS = (1 / 16, 1 / 2, 4.0)
 WINDOW = 6  # steps after which the damping no longer matters for stopping
 CG_STEPS, CG_TOLERANCE = 200, 1e-3
 TINY = 2.0**-1022
-ROUNDING, NEAR_ROUNDING = 1e-30, 1e-26  # relative risks at which every residual is a few, or a hundred, ulp
+NEAR_ROUNDING = 1e-26  # relative risk at which every residual is a hundred ulp
 
 
 class Ending(enum.Enum):
@@ -96,7 +96,8 @@ def gauss_newton(
     risks = _risks(samples, students, moves, ridge)
     dampings = damping + 0.0 * risks
     history, endings = [to_numpy(risks)], np.full(S, None, dtype=object)
-    exact = history[0] <= ROUNDING * scale
+    floor = rounding(d) * scale
+    exact = history[0] <= floor
     endings[exact], active = Ending.EXACT, np.flatnonzero(~exact)
     dampings = _at(dampings, active)
     step = 0
@@ -112,7 +113,7 @@ def gauss_newton(
         students, risks = _put(students, part, active), _put_values(risks, after, active)
         history.append(to_numpy(risks))
         earlier = history[-1 - WINDOW][active] if len(history) > WINDOW else np.inf + 0.0 * history[-1][active]
-        done = _endings(to_numpy(before), to_numpy(after), earlier, to_numpy(dampings), scale, tol)
+        done = _endings(to_numpy(before), to_numpy(after), earlier, to_numpy(dampings), floor, scale, tol)
         endings[active] = done
         going = np.array([e is None for e in done])
         active, dampings = active[going], _at(dampings, np.flatnonzero(going))
@@ -120,6 +121,11 @@ def gauss_newton(
             break
     endings[[e is None for e in endings]] = Ending.ITERATIONS
     return Refinement(students, to_numpy(risks), tuple(endings), step, np.array(history))
+
+
+def rounding(d: int) -> float:
+    """The relative risk that is left when sums of d products carry rounding errors of √d ulp at random, and φ a few."""
+    return (d + 10) * float(np.finfo(np.float64).eps) ** 2
 
 
 def _students(samples: Samples, start: Network | Students) -> Students:
@@ -280,11 +286,11 @@ def _choose(
 
 
 def _endings(
-    before: np.ndarray, after: np.ndarray, earlier: np.ndarray, damping: np.ndarray, scale: float, tol: float
+    before: np.ndarray, after: np.ndarray, earlier: np.ndarray, damping: np.ndarray, floor: float, scale: float, tol: float
 ) -> list[Ending | None]:
     endings: list[Ending | None] = []
     for old, new, past, mu in zip(before, after, earlier, damping, strict=True):
-        if new <= ROUNDING * scale or (new <= NEAR_ROUNDING * scale and new > 0.25 * old):
+        if new <= floor or (new <= NEAR_ROUNDING * scale and new > 0.25 * old):
             endings.append(Ending.EXACT)
         elif (new < old and old - new <= tol * old and mu <= 1.0) or past - new <= tol * old:
             endings.append(Ending.STATIONARY)

@@ -38,6 +38,10 @@ class Free:
             raise ArgumentError(f"free must name parameters among 'W', 'a', 'b', 'c', not {names!r}.")
         return cls(*(name in names for name in "Wabc"))
 
+    @property
+    def names(self) -> str:
+        return "".join(name for name in "Wabc" if getattr(self, name))
+
     def inputs(self, d: int) -> int:
         """Columns of x̃ that carry parameters."""
         return d * self.W + self.b
@@ -115,7 +119,7 @@ class NormalEquations:
         w = xp.ones_like(block.y) if block.w is None else block.w
         sums = []
         if free.inputs(d):
-            Xt, wD = _inputs(block.X, free), w[:, None, None] * D
+            Xt, wD = parameter_inputs(block.X, free), w[:, None, None] * D
             beside = [r[:, :, None] * wD, *([wD] if free.c else [])]
             if free.a:
                 beside.append(xp.reshape(wD[:, :, :, None] * values[:, :, None, :], (m, S, k * k)))
@@ -173,7 +177,7 @@ class NormalProduct:
         w = xp.ones_like(block.y) if block.w is None else block.w
         tangent = xp.zeros((m, S), dtype=block.X.dtype, device=block.X.device)
         if q:
-            Xt = _inputs(block.X, free)
+            Xt = parameter_inputs(block.X, free)
             directions = xp.reshape(xp.permute_dims(xp.reshape(U[:, : q * k], (S, q, k)), (1, 0, 2)), (q, S * k))
             tangent = tangent + xp.sum(D * xp.reshape(xp.matmul(Xt, directions), (m, S, k)), axis=2)
         if free.a:
@@ -220,7 +224,7 @@ class OutputEquations:
         )
 
 
-def _inputs(X: Array, free: Free) -> Array:
+def parameter_inputs(X: Array, free: Free) -> Array:
     """x̃: the inputs, and a one where the bias is free."""
     xp = array_namespace(X)
     one = xp.ones((X.shape[0], 1), dtype=X.dtype, device=X.device)

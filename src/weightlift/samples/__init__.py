@@ -13,6 +13,7 @@ from weightlift.namespaces import is_array
 from weightlift.network import Network
 from weightlift.samples import dask, parquet
 from weightlift.samples.arrays import ArraySamples, from_arrays
+from weightlift.samples.fresh import Fresh
 from weightlift.samples.maps import RandomSigns, Residual
 from weightlift.samples.population import Population
 from weightlift.samples.protocol import Block, Map, Samples, Statistic, Sums
@@ -23,6 +24,7 @@ __all__ = [
     "ArraySamples",
     "Block",
     "Covariance",
+    "Fresh",
     "Map",
     "Population",
     "RandomSigns",
