@@ -27,6 +27,7 @@ from weightlift.search.expand_prune import without_offset
 ROWS_A_PARAMETER = 12.0  # beyond these the search runs on a part of the rows, and the fit on all
 REFINEMENT_STEPS, BIASED_STEPS, POLISH_STEPS = 80, 30, 8  # a biased tensor start settles in 20 steps, or the search is shorter
 MOMENT_ROWS_A_PARAMETER, MOMENT_ROWS_A_PAIR = 2.8, 12.0  # with biases: where one tensor start in two led to the network
+FREE_LENGTHS = 6.0  # times as many where lengths are read from moments too
 MEAN_LEVEL = 6.0  # standard deviations of n‖ν‖² ~ χ² above which the inputs have a mean
 
 Answer = tuple[float, Network, Certificate]  # risk, network in raw inputs, its certificate
@@ -205,7 +206,8 @@ def _check_moments(problem: Problem, centred: Samples) -> None:
 def _check_rows(problem: Problem, width: int) -> None:
     """Tensors in k dimensions drown in noise below some rows; the search is then the shorter way."""
     n, d, p = problem.white.n, problem.rows.d, problem.parameters(width)
-    needed = max(MOMENT_ROWS_A_PARAMETER * p, MOMENT_ROWS_A_PAIR * width**2)
+    free_lengths = FREE_LENGTHS if problem.activation.degree is None else 1.0
+    needed = free_lengths * max(MOMENT_ROWS_A_PARAMETER * p, MOMENT_ROWS_A_PAIR * width**2)
     if width > d:
         needed = MOMENT_ROWS_A_PAIR * symmetric_dimension(d, 2) ** 2
     if problem.method == "auto" and n < needed:
