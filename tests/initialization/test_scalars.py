@@ -60,7 +60,7 @@ def test_more_orders_lessen_the_error():
     errors_of = []
     for seed in range(8):
         rng = np.random.default_rng(seed)
-        zeta, a, xi = planted(rng, (2, 3, 4))
+        zeta, _, xi = planted(rng, (2, 3, 4))
         noisy = {j: z + 0.003 * math.sqrt(math.factorial(j)) * rng.normal(size=len(z)) for j, z in zeta.items()}
         pair = kink_scalars({j: noisy[j] for j in (2, 3)}, 1, get("relu"))
         both = fitted_scalars(noisy, get("relu"))
