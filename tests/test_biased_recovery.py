@@ -45,6 +45,13 @@ def test_more_units_than_inputs_by_moments_alone():
     assert found.network.equivalent(truth, tol=1e-8)
 
 
+def test_more_units_than_inputs_go_to_the_search():
+    truth = wl.teachers.biased(2, 3, rng=0)
+    found = wl.recover(*wl.draw(truth, 300, rng=1), n_units=3, bias=True)
+    assert "search" in found.stages[0].outcome
+    assert found.certificate.status is wl.Status.EXACT
+
+
 def test_noise_mean_covariance_and_a_constant():
     """The start is found in whitened inputs, the network comes back in raw ones."""
     truth = wl.teachers.biased(6, 3, rng=0)

@@ -69,6 +69,17 @@ def test_more_orders_lessen_the_error():
     assert both < 0.95 * pair
 
 
+def test_consecutive_hermite_polynomials_have_no_common_root_and_lemma_4_3_needs_a_smaller_constant():
+    """max(|He_k|, |He_{k+1}|) ≥ √k!/2 as printed holds for k ≤ 7 and fails at k = 10, x = 0: 945 < 952.4."""
+    t = np.linspace(-8, 8, 16_001)
+    heights = np.abs(np.stack(hermite.polynomials(25, t)))
+    ratio = [np.maximum(heights[k], heights[k + 1]).min() / math.sqrt(math.factorial(k)) for k in range(1, 25)]
+    assert min(ratio[:7]) >= 0.5
+    assert heights[10, 8000] == pytest.approx(945)
+    assert ratio[9] < 0.5
+    assert all(r >= 0.69 * (2 / (math.pi * k)) ** 0.25 for k, r in enumerate(ratio, start=1))
+
+
 def test_reach_asks_for_rows_on_the_minority_side():
     assert reach(math.inf, 10) == 8.0
     assert reach(2e5, 20) == pytest.approx(3.53, abs=0.01)  # Φ(−3.53) = 42/200,000

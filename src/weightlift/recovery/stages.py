@@ -11,7 +11,6 @@ import numpy as np
 
 from weightlift.certificate import Certificate, Status
 from weightlift.errors import ArgumentError, NotGaussianWarning, SingularError, TooFewRowsError, WeightliftError
-from weightlift.hermite.symmetric import symmetric_dimension
 from weightlift.initialization import hermite_init, tensor_init
 from weightlift.moments import choose_moments
 from weightlift.moments.gaussianity import gaussianity
@@ -205,12 +204,14 @@ def _check_moments(problem: Problem, centred: Samples) -> None:
 
 def _check_rows(problem: Problem, width: int) -> None:
     """Tensors in k dimensions drown in noise below some rows; the search is then the shorter way."""
-    n, d, p = problem.white.n, problem.rows.d, problem.parameters(width)
-    free_lengths = FREE_LENGTHS if problem.activation.degree is None else 1.0
-    needed = free_lengths * max(MOMENT_ROWS_A_PARAMETER * p, MOMENT_ROWS_A_PAIR * width**2)
+    if problem.method == "tensor":
+        return
+    n, d = problem.white.n, problem.rows.d
     if width > d:
-        needed = MOMENT_ROWS_A_PAIR * symmetric_dimension(d, 2) ** 2
-    if problem.method == "auto" and n < needed:
+        raise ArgumentError(f"moments were not used: {width} units with {d} inputs take orders up to 6; the search is shorter.")
+    free_lengths = FREE_LENGTHS if problem.activation.degree is None else 1.0
+    needed = free_lengths * max(MOMENT_ROWS_A_PARAMETER * problem.parameters(width), MOMENT_ROWS_A_PAIR * width**2)
+    if n < needed:
         raise TooFewRowsError(f"moments were not used: {n} rows, and {width} units with biases take about {needed:.0f}.")
 
 
