@@ -42,6 +42,7 @@ BENCHMARKS = {
     "speed": Benchmark((), ("--full",)),
     "noise": Benchmark((), ("--full",)),
     "zhong2017": Benchmark((), ("--full",)),
+    "awasthi2021": Benchmark((), ("--full",)),
     "sample_efficiency": Benchmark((), ("--moonshots",)),
     "peers": Benchmark((), ("--full",)),
     "sources": Benchmark((), ("--full",)),
