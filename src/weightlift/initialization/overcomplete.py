@@ -25,6 +25,7 @@ from weightlift.decomposition import Decomposition, polish
 from weightlift.decomposition.subspace_power import flattened_spectrum, subspace_power
 from weightlift.decomposition.tensors import apply_powers
 from weightlift.errors import ArgumentError, TooFewRowsError
+from weightlift.initialization.scalars import fitted_scalars
 from weightlift.moments import DirectionalMoments, HermiteMoment, HermitePolynomial, hermite_regression
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
@@ -34,8 +35,6 @@ from weightlift.samples import RandomSigns, Residual, Samples
 
 LARGEST_REGRESSION = 2e11  # multiplications n D² of the normal equations
 MEMORY = 2.0**30  # bytes for T_4 and the range of its flattening
-BIAS_GRID = np.linspace(-3.0, 3.0, 601)
-BIAS_STEPS = 8
 SCALAR_ORDERS = (2, 3, 4)
 FIFTH = 1 / math.sqrt(5)  # s: T_5 on the scale of T_4, √(4!/5!), where their noises are alike
 FLOOR_MARGIN = 1.05
@@ -119,39 +118,22 @@ def _floor(residual: Samples, rng: np.random.Generator) -> float:
 
 
 def _units(residual: Samples, polynomial: HermitePolynomial, U: np.ndarray) -> Network:
-    """Units with the directions U (d, k), their biases from the profile of ζ_2, ζ_3, ζ_4; signs as in U."""
-    gram = U.T @ U
-    zeta = []
+    """Units with the directions U (d, k) up to sign, their scalars from ζ_2, ζ_3, ζ_4."""
+    gram, zeta = U.T @ U, {}
     for j in SCALAR_ORDERS:
         if j <= polynomial.degree:
             values = apply_powers(polynomial.tensor(j), U, 0)[0]
         else:
             values = to_numpy(residual.mean(DirectionalMoments(U, (j,)))[0])
-        zeta.append(np.linalg.lstsq(gram**j, values, rcond=1e-6)[0] / math.sqrt(math.factorial(j)))
-    b = _biases(np.stack(zeta))
-    return Network(U, np.ones(U.shape[1]), b, activation="relu")
-
-
-def _biases(target: np.ndarray) -> np.ndarray:
-    """b (k,) that make ζ_j/√j! (3, k) most nearly proportional to m_j(b)/√j!: a grid, then Gauss–Newton with m_j′ = m_{j+1}."""
-    orders = np.array(SCALAR_ORDERS)
-    weights = 1 / np.sqrt([[math.factorial(j)] for j in SCALAR_ORDERS])
-    shapes = weights * activations.relu.hermites(max(orders), 1.0, BIAS_GRID)[orders]  # (3, B)
-    b = BIAS_GRID[((shapes.T @ target) ** 2 / (shapes**2).sum(axis=0)[:, None]).argmax(axis=0)]
-    for _ in range(BIAS_STEPS):
-        moments = activations.relu.hermites(max(orders) + 1, 1.0, b)
-        shape, slope = weights * moments[orders], weights * moments[orders + 1]
-        a = (shape * target).sum(axis=0) / (shape**2).sum(axis=0)
-        tangent = a * (slope - shape * (shape * slope).sum(axis=0) / (shape**2).sum(axis=0))
-        step = (tangent * (target - a * shape)).sum(axis=0) / np.maximum((tangent**2).sum(axis=0), np.finfo(float).tiny)
-        b = np.clip(b + np.clip(step, -0.1, 0.1), BIAS_GRID[0], BIAS_GRID[-1])
-    return np.asarray(b)
+        zeta[j] = np.linalg.lstsq(gram**j, values, rcond=1e-6)[0]
+    scalars = fitted_scalars(zeta, activations.relu)
+    return Network(U * scalars.xi, scalars.a, scalars.b, activation="relu")
 
 
 def _cost(samples: Samples, start: AffineNetwork, parts: Decomposition) -> float:
-    """What ranks the starts: ½ E r²; on a population, where all are exact, how far u hides the least unit."""
+    """What ranks the starts: ½ E r²; on a population what the decomposition leaves of M."""
     if not math.isfinite(samples.n):
-        return float(-np.abs(parts.weights[-1] / parts.weights[0]))
+        return parts.residual
     return float(to_numpy(samples.mean(Risk(Students.of(start.consolidated())))[0])[0])
 
 

@@ -23,7 +23,8 @@ from weightlift.namespaces import Array, array_namespace, as_like, matmul_transp
 from weightlift.network import Network
 from weightlift.samples import Block, Samples, Sums
 
-RIDGE = 1e-13  # of the unit diagonal of the scaled Gram matrix
+RIDGE = 1e-13  # of the largest singular value of the scaled Gram matrix
+DEAD = 1e-8  # of the largest feature
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +76,8 @@ def fit_affine(samples: Samples, units: Network | None, *, truncation: float = m
     if units is not None:
         require_relu(units)
     total, target = (to_numpy(s) for s in samples.mean(AffineRegression(samples.d, units, truncation)))
-    root = np.sqrt(np.maximum(np.diagonal(total), np.finfo(float).tiny))
+    root = np.sqrt(np.diagonal(total))
+    root = np.where(root > DEAD * root.max(), root, np.inf)  # a unit that no row activates has output weight zero
     scaled = total / np.outer(root, root)
     solution = np.linalg.lstsq(scaled, target / root, rcond=RIDGE)[0] / root
     k = 0 if units is None else units.n_units
