@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from weightlift.certificate import Certificate, Status
-from weightlift.errors import ActivationError, ArgumentError, NotGaussianWarning, SingularError, WeightliftError
-from weightlift.initialization import tensor_init
+from weightlift.errors import ArgumentError, NotGaussianWarning, SingularError, TooFewRowsError, WeightliftError
+from weightlift.hermite.symmetric import symmetric_dimension
+from weightlift.initialization import hermite_init, tensor_init
 from weightlift.moments import choose_moments
 from weightlift.moments.gaussianity import gaussianity
 from weightlift.namespaces import to_numpy
@@ -24,7 +25,8 @@ from weightlift.search import expand_prune
 from weightlift.search.expand_prune import without_offset
 
 ROWS_A_PARAMETER = 12.0  # beyond these the search runs on a part of the rows, and the fit on all
-REFINEMENT_STEPS, POLISH_STEPS = 80, 8
+REFINEMENT_STEPS, BIASED_STEPS, POLISH_STEPS = 80, 30, 8  # a biased tensor start settles in 20 steps, or the search is shorter
+MOMENT_ROWS_A_PARAMETER, MOMENT_ROWS_A_PAIR = 2.8, 12.0  # with biases: where one tensor start in two led to the network
 MEAN_LEVEL = 6.0  # standard deviations of n‖ν‖² ~ χ² above which the inputs have a mean
 
 Answer = tuple[float, Network, Certificate]  # risk, network in raw inputs, its certificate
@@ -52,9 +54,15 @@ def tensor_stage(
     try:
         centred, center = _centred(problem)
         _check_moments(problem, centred)
-        start = tensor_init(centred, width, problem.activation, center=center, rng=problem.rng)
-        network = replace(start.network, b=np.zeros(width))
-        _finish(problem, network, "tensor start + Gauss–Newton", passes, began, stages, answers)
+        if problem.bias:
+            _check_rows(problem, width)
+            rng = problem.rng.spawn(1)[0]
+            network = hermite_init(centred, width, problem.activation, offset=problem.offset, rng=rng).network
+            steps = BIASED_STEPS
+        else:
+            start = tensor_init(centred, width, problem.activation, center=center, rng=problem.rng)
+            network, steps = replace(start.network, b=np.zeros(width)), REFINEMENT_STEPS
+        _finish(problem, network, "tensor start + Gauss–Newton", passes, began, stages, answers, steps=steps)
     except WeightliftError as error:
         if problem.method == "tensor":
             raise
@@ -124,11 +132,13 @@ def _finish(
     began: float,
     stages: list[StageReport],
     answers: list[Answer],
+    *,
+    steps: int = REFINEMENT_STEPS,
 ) -> None:
     """Refine a network of whitened inputs on the training rows, and judge it; with noise, refit on all rows first."""
     unit = problem.activation.degree is not None
     free = problem.free + "c" * (network.c != 0.0 and not problem.offset)
-    fit = gauss_newton(problem.white, network, free=free, iterations=REFINEMENT_STEPS, tol=1e-12, unit=unit)
+    fit = gauss_newton(problem.white, network, free=free, iterations=steps, tol=1e-12, unit=unit)
     net, risk = fit.network, float(fit.risks[0])
     if not problem.offset and net.c:
         net = replace(without_offset(net), c=0.0)
@@ -181,9 +191,7 @@ def _centred(problem: Problem) -> tuple[Samples, np.ndarray | None]:
 
 
 def _check_moments(problem: Problem, centred: Samples) -> None:
-    """What moments need: no biases to fit, a covariance, moments that do not vanish, Gaussian inputs."""
-    if problem.bias:
-        raise ActivationError("moments of order ≤ 4 are used for networks without biases; biases go to the search.")
+    """What moments need: a covariance, moments that do not vanish, Gaussian inputs."""
     if problem.whitening is None:
         raise SingularError("the inputs cannot be whitened; moments need independent columns.")
     choose_moments(problem.activation)
@@ -192,6 +200,16 @@ def _check_moments(problem: Problem, centred: Samples) -> None:
         if problem.method == "auto":
             raise ArgumentError(f"moments were not used: {test}.")
         warnings.warn(f"{test}; moment methods assume a Gaussian.", NotGaussianWarning, stacklevel=5)
+
+
+def _check_rows(problem: Problem, width: int) -> None:
+    """Tensors in k dimensions drown in noise below some rows; the search is then the shorter way."""
+    n, d, p = problem.white.n, problem.rows.d, problem.parameters(width)
+    needed = max(MOMENT_ROWS_A_PARAMETER * p, MOMENT_ROWS_A_PAIR * width**2)
+    if width > d:
+        needed = MOMENT_ROWS_A_PAIR * symmetric_dimension(d, 2) ** 2
+    if problem.method == "auto" and n < needed:
+        raise TooFewRowsError(f"moments were not used: {n} rows, and {width} units with biases take about {needed:.0f}.")
 
 
 def _searched_rows(problem: Problem, width: int) -> Counted:
