@@ -23,12 +23,16 @@ import numpy as np
 from weightlift.activations import relu
 from weightlift.errors import ArgumentError
 from weightlift.hermite import polynomials
+from weightlift.initialization.directions import joint_directions
+from weightlift.initialization.magnitudes import directional_coefficients
+from weightlift.initialization.scalars import fitted_scalars
 from weightlift.moments import DirectionalMoments, HermiteMoment, remove_linear
 from weightlift.namespaces import array_namespace, as_like, matmul_transposed, to_numpy
 from weightlift.network import Network
 from weightlift.refinement.affine import AffineNetwork, fit_affine, require_relu
 from weightlift.refinement.up_to_signs import refine_up_to_signs
 from weightlift.samples import Block, Samples, Sums
+from weightlift.subspace import SecondMoment, estimate_rank
 
 SIGNAL = 3.0  # standard errors of ζ_2
 
@@ -73,6 +77,21 @@ class RobustFit:
         return self.function.consolidated()
 
 
+def robust_init(samples: Samples, n_units: int | None = None, *, rng: np.random.Generator | int = 0) -> RobustFit:
+    """The robust stage from rows alone, k ≤ d: as many units as T_2 shows above its noise, at most n_units, and their function.
+
+    Their biases come from T_2, T_3 and T_4: T_0 and T_1 hold the linear parts of the units that cannot be seen.
+    """
+    rng = np.random.default_rng(rng)
+    seen = estimate_rank(remove_linear(samples, implicit=samples.d > 500), SecondMoment(), rng=rng).rank
+    k = seen if n_units is None else min(seen, n_units)
+    if k == 0:
+        return _nothing_seen(samples)
+    U = joint_directions(samples, k, relu, rng=rng).U
+    scalars = fitted_scalars(directional_coefficients(samples, U, (2, 3, 4))[0], relu)
+    return robust_fit(samples, Network(U * scalars.xi, scalars.a, scalars.b, activation="relu"))
+
+
 def robust_fit(samples: Samples, estimate: Network, *, sharpen: bool = True) -> RobustFit:
     """Learn the function from estimates of its ReLU units, up to sign and with or without those that are hardly visible.
 
@@ -96,18 +115,30 @@ def robust_fit(samples: Samples, estimate: Network, *, sharpen: bool = True) -> 
     return RobustFit(function, reach, linear_surrogate(samples, kept), truncation)
 
 
+def _nothing_seen(samples: Samples) -> RobustFit:
+    none = np.zeros(0)
+    reach = Reach(none, 2.0 * (samples.d + 1), none, none, largest_bias(samples), none)
+    return RobustFit(fit_affine(samples, None), reach, linear_surrogate(samples, None), math.inf)
+
+
 def reach_of(samples: Samples, units: Network) -> Reach:
     """How many rows and how much of T_2 each unit (‖w‖ = 1) has."""
-    from scipy.special import ndtr, ndtri
+    from scipy.special import ndtr
 
-    n, least = samples.n, 2.0 * (samples.d + 1)
+    n = samples.n
     b = np.abs(units.b)
     density = np.exp(-(b**2) / 2) / math.sqrt(2 * math.pi)
     rows = np.full(len(b), math.inf) if math.isinf(n) else n * ndtr(-b)
-    largest = math.inf if math.isinf(n) else float(-ndtri(min(0.5, least / n)))
     loss = np.abs(units.a) * np.sqrt(np.maximum((1 + b**2) * ndtr(-b) - b * density, 0.0))
     noise = np.zeros(len(b)) if math.isinf(n) else _second_noise(samples, units.W)
-    return Reach(rows, least, np.abs(units.a) * density, noise, largest, loss)
+    return Reach(rows, 2.0 * (samples.d + 1), np.abs(units.a) * density, noise, largest_bias(samples), loss)
+
+
+def largest_bias(samples: Samples) -> float:
+    """|b| with 2 (d + 1) rows expected beyond the kink: a unit with a larger one is beyond reach."""
+    from scipy.special import ndtri
+
+    return math.inf if math.isinf(samples.n) else float(-ndtri(min(0.5, 2.0 * (samples.d + 1) / samples.n)))
 
 
 def linear_surrogate(samples: Samples, units: Network | None) -> tuple[np.ndarray, float]:

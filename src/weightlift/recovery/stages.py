@@ -12,13 +12,13 @@ import numpy as np
 from weightlift.certificate import Certificate, Status
 from weightlift.errors import ArgumentError, NotGaussianWarning, SingularError, TooFewRowsError, WeightliftError
 from weightlift.hermite.symmetric import symmetric_dimension
-from weightlift.initialization import hermite_init, tensor_init
+from weightlift.initialization import hermite_init, overcomplete_init, robust_init, tensor_init, with_large_biases
 from weightlift.moments import choose_moments
 from weightlift.moments.gaussianity import gaussianity
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
 from weightlift.recovery.problem import Problem
-from weightlift.refinement import gauss_newton
+from weightlift.refinement import SignlessFit, gauss_newton, refine_up_to_signs
 from weightlift.samples import Covariance, Samples, Whitening
 from weightlift.samples.counting import Counted
 from weightlift.search import expand_prune
@@ -27,6 +27,7 @@ from weightlift.search.expand_prune import without_offset
 ROWS_A_PARAMETER = 12.0  # beyond these the search runs on a part of the rows, and the fit on all
 REFINEMENT_STEPS, BIASED_STEPS, POLISH_STEPS = 80, 30, 8  # a biased tensor start settles in 20 steps, or the search is shorter
 MOMENT_ROWS_A_PARAMETER, MOMENT_ROWS_A_PAIR = 2.8, 12.0  # with biases: where one tensor start in two led to the network
+LARGE_BIAS_ROWS = 5_000  # below, a bias that T_2 does not show leaves too few rows beyond its kink
 MEAN_LEVEL = 6.0  # standard deviations of n‖ν‖² ~ χ² above which the inputs have a mean
 
 Answer = tuple[float, Network, Certificate]  # risk, network in raw inputs, its certificate
@@ -69,6 +70,28 @@ def tensor_stage(
         spent = problem.white.tally.passes - passes
         seconds = time.perf_counter() - began
         stages.append(StageReport("tensor start", width, 0, 0.0, spent, math.nan, str(error), seconds))
+
+
+def up_to_signs_stage(
+    problem: Problem, width: int, stages: list[StageReport], answers: list[Answer]
+) -> None:
+    """Biased ReLU units that moments show up to sign only: more of them than inputs, or some with large biases."""
+    passes, began = problem.white.tally.passes, time.perf_counter()
+    try:
+        _check_moments(problem, problem.white)
+        fit = _overcomplete(problem, width) if width > problem.rows.d else _large_biases(problem, width)
+        if fit.network is None or fit.network.n_units != width:
+            raise SingularError(
+                f"{fit.function.n_units} of {width} units were told, and an affine function beside them; the others have few "
+                "rows beyond their kinks, or none."
+            )
+        _finish(problem, fit.network, "units up to sign + Gauss–Newton", passes, began, stages, answers)
+    except WeightliftError as error:
+        if problem.method == "tensor" and not answers:
+            raise
+        spent = problem.white.tally.passes - passes
+        seconds = time.perf_counter() - began
+        stages.append(StageReport("units up to sign", width, 0, 0.0, spent, math.nan, str(error), seconds))
 
 
 def search_stage(
@@ -218,3 +241,17 @@ def _searched_rows(problem: Problem, width: int) -> Counted:
     if problem.white.n <= 2 * wanted:
         return problem.white
     return problem.white.split(wanted / problem.white.n, seed=int(problem.rng.integers(2**31)))[0].persist()
+
+
+def _overcomplete(problem: Problem, width: int) -> SignlessFit:
+    """The subspace power method on T_4 and T_5 of all rows, refined on as many as a search needs."""
+    starts = overcomplete_init(problem.white, width, rng=problem.rng.spawn(1)[0]).starts
+    return refine_up_to_signs(_searched_rows(problem, width), *starts, offset=problem.offset)
+
+
+def _large_biases(problem: Problem, width: int) -> SignlessFit:
+    """The units that T_2 shows, then the others from the rows beyond their kinks."""
+    if problem.white.n < LARGE_BIAS_ROWS:
+        raise TooFewRowsError(f"large biases were not sought: {problem.white.n} rows, they take about {LARGE_BIAS_ROWS}.")
+    visible = robust_init(problem.white, width, rng=problem.rng.spawn(1)[0])
+    return with_large_biases(problem.white, visible.function, width, offset=problem.offset)
