@@ -1,15 +1,15 @@
 """Units with large biases, one after the other, from the rows on the far side of their kinks.
 
-A ReLU unit with |b| ≥ 2.5, ‖w‖ = 1, is linear on 99 % of the rows, and its coefficient a φ(b) in T_2 drowns in noise. What an affine
-function cannot fit is a spike, a σ(±⟨w, x⟩ − |b|), on n Φ(−|b|) rows: 270 of 2·10⁵ for |b| = 3. Without noise they are plain to see
-once the other units are fitted:
+A ReLU unit with |b| ≥ 2.5, ‖w‖ = 1, is linear on 99 % of the rows, and its coefficient a φ(b) in T_2 drowns in noise. What an
+affine function cannot fit is a spike, a σ(±⟨w, x⟩ − |b|), on n Φ(−|b|) rows: 270 of 2·10⁵ for |b| = 3. Without noise they are
+plain to see once the other units are fitted:
 
     1. the row with the largest residual r points within about 50° of a missing w;
     2. w ← Σ r x over the rows with r of that sign, |r| above a fifth of the largest, and ⟨w, x⟩ > 3/2; a few times;
     3. r ≈ a (⟨w, x⟩ − β) on these rows gives a and β; all units and the affine function are refined together.
 
-Stops   at n_units, at residuals of rounding size, or when the next spike has less than 2 (d + 1) rows: such a unit is beyond reach,
-        and stays in the affine function.
+Stops   at n_units, at residuals of rounding size, or when the next spike has less than 2 (d + 1) rows: such a unit is beyond
+        reach, and stays in the affine function.
 Needs   noise below the spikes; what noise hides, the certificate's detection limit states.
 Cost    a dozen passes of O(n d) and a refinement a unit.
 """
@@ -66,13 +66,13 @@ def find_spike(residuals: Samples, *, floor: float = 0.0) -> tuple[np.ndarray, f
     if not largest > floor:
         return None
     sign, w = math.copysign(1.0, float(r)), x / max(float(np.linalg.norm(x)), np.finfo(float).tiny)
-    count = 0.0
+    means: list[float] = []
     for _ in range(TURNS):
-        count, pull, *moments = (to_numpy(s) for s in residuals.fold(_Cap(w, sign, LEVEL * float(largest))))
+        count, pull, *sums = (to_numpy(s) for s in residuals.fold(_Cap(w, sign, LEVEL * float(largest))))
         if not count:
             return None
-        w = pull / np.linalg.norm(pull)
-    z, r1, zz, zr = (float(m) / float(count) for m in moments)
+        w, means = pull / np.linalg.norm(pull), [float(s / count) for s in sums]
+    z, r1, zz, zr = means
     slope = (zr - z * r1) / max(zz - z * z, np.finfo(float).tiny)
     a = max(slope, r1)  # the cut at LEVEL flattens the slope; a spike is at least as steep as its mean
     beta = z - r1 / a

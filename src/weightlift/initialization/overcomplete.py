@@ -2,12 +2,12 @@
 
 Model       y = Σᵢ aᵢ σ(⟨wᵢ, x⟩ + bᵢ), x ~ N(0, I), ReLU, wᵢwᵢᵀ independent: k ≤ d(d+1)/2, generically unique up to d(d−1)/2.
 Tensor      M = T_4 + s T_5(·, u) = Σ aᵢ (m_4(bᵢ) + s m_5(bᵢ) ⟨w̄ᵢ, u⟩) w̄ᵢ^{⊗4}, u random. He_2 and He_3 have no common root, so
-            generically no unit vanishes: one tensor of order 4 where [awasthi2021, Alg. 1] decomposes two of orders 5 and 6.
+            generically no unit vanishes: one tensor of order 4, where [awasthi2021, Alg. 1] takes two of orders 5 and 6.
 Directions  the subspace power method on M, for several u.
-Scalars     ζ_j from (UᵀU)^{∘j} ζ_j = [T_j(uᵢ, …, uᵢ)]ᵢ, j = 2, 3, 4; then (a, b) from ζ_j ≈ a m_j(b)  [awasthi2021, Alg. 2]. The square
+Scalars     ζ_j from (UᵀU)^{∘j} ζ_j = [T_j(uᵢ, …, uᵢ)]ᵢ, j = 2, 3, 4; then (a, b) from ζ_j ≈ a m_j(b)  [awasthi2021, Alg. 2].
             (UᵀU)^{∘2} is invertible whenever the wᵢwᵢᵀ are independent, so j = 2, which no bias hides, serves for k > d too.
-Signs       are not needed: the start is Σ aᵢ σ(uᵢ) + ⟨v, x⟩ + c with v and c fitted (`refinement.affine`), and `refine_up_to_signs`
-            finds them at the end, if they can be told.
+Signs       are not needed: the start is Σ aᵢ σ(uᵢ) + ⟨v, x⟩ + c with v and c fitted (`refinement.affine`), and
+            `refine_up_to_signs` finds them at the end, if they can be told.
 Noise       T_2, T_3, T_4 come from the least-squares polynomial of degree 4, T_5(·, u) from its residual.
 Cost        O(n D²), D = C(d+4, 4), for the regression (degree 3 or 2 if that is too much), O(n d⁴) for T_5(·, u), O(d⁶) for the
             subspace; memory D² + d⁴. No tensor of d⁶ entries.
@@ -143,13 +143,13 @@ def _check(samples: Samples, k: int) -> None:
         raise ArgumentError(f"n_units must be at least 1, not {k}.")
     if k > d * (d + 1) // 2:
         raise ArgumentError(
-            f"n_units = {k} with {d} inputs: order 4 tells at most d(d+1)/2 = {d * (d + 1) // 2} units apart. Use fewer units, or a "
-            "larger ℓ of the two-tensor route."
+            f"n_units = {k} with {d} inputs: order 4 tells at most d(d+1)/2 = {d * (d + 1) // 2} units apart. Use fewer "
+            "units, or a larger ℓ of `hermite_init`."
         )
     needed = 8.0 * (3 * d**4 + (d * (d + 1) // 2) ** 2)
     if needed > MEMORY:
         raise ArgumentError(
-            f"{d} inputs: T_4 and the range of its flattening take {needed / 2**30:.1f} GiB, more than the {MEMORY / 2**30:.0f} GiB "
+            f"{d} inputs: T_4 and the range of its flattening take {needed / 2**30:.1f} GiB, and {MEMORY / 2**30:.0f} GiB are "
             "allowed. Project the inputs on fewer dimensions first."
         )
 

@@ -1,14 +1,16 @@
-"""The robust stage: which units the data can tell, a linear surrogate of the others, and a good function of both  [awasthi2021, §5].
+"""The robust stage: which units the data can tell, a linear surrogate of the others, a function of both  [awasthi2021, §5].
 
-Split       G, the recoverable units, and P, the linear-like ones. [awasthi2021, §5(i)] puts |b| < c √log(1/(ε m d B)) into G, an
-            order of magnitude: its logarithm is negative as soon as ε m d B > 1, for every ε above 1/(m d B). Here a unit
-            (‖w‖ = 1) belongs to G if the rows see its kink:
+Split       G, the recoverable units, and P, the linear-like ones. [awasthi2021, §5(i)] puts |b| < c √log(1/(ε m d B)) into G,
+            an order of magnitude: its logarithm is negative as soon as ε m d B > 1. Here a unit (‖w‖ = 1) belongs to G if
+            the rows see its kink:
                 n Φ(−|b|) ≥ 2 (d + 1)        rows on its emptier side, twice as many as it has parameters, and
                 |ζ_2| = |a| φ(b) ≥ 3 standard errors of ζ_2, the coefficient through which T_2 sees it.
-            What P loses is known: a unit replaced by its linear part errs by (1 + b²) Φ(−|b|) − |b| φ(b) ≤ e^{−b²/2}/2 in square.
+            What P loses is known: a unit replaced by its linear part errs by a² ((1 + b²) Φ(−|b|) − |b| φ(b)) ≤ a² e^{−b²/2}/2
+            in square.
 Surrogate   L_P(x) = (T_0 − Σ_G aᵢ m_0(bᵢ)) + ⟨T_1 − Σ_G aᵢ m_1(bᵢ) wᵢ, x⟩  [awasthi2021, §5(iv)].
-Function    truncated least squares on σ(uᵢ), σ(−uᵢ), i ∈ G, and 1, x: neither signs nor P are needed  [awasthi2021, §5(v)]. Then the
-            same with the units' tangents σ′(uᵢ)x, σ′(uᵢ) as features too, which turns each unit a little: one Gauss–Newton step.
+Function    truncated least squares on σ(uᵢ), σ(−uᵢ), i ∈ G, and 1, x: neither signs nor P are needed  [awasthi2021, §5(v)].
+            Then once more with the tangents σ′(uᵢ)x, σ′(uᵢ) among the features, which turn each unit a little: one step of
+            Gauss–Newton.
 Network     at most |G| + 2 units  [awasthi2021, Claim D.14].
 Cost        O(n (k (d + 2))²) for the tangents, O(n (k + d)²) without.
 """
@@ -55,10 +57,12 @@ class Reach:
 
     def __str__(self) -> str:
         G = self.recoverable
-        lines = [f"{int(G.sum())} of {len(G)} units are recoverable: |b| up to {self.largest_bias:.2f} leaves {self.least_rows:.0f} rows"]
+        reach = f"|b| up to {self.largest_bias:.2f} leaves {self.least_rows:.0f} rows beyond a kink"
+        lines = [f"{int(G.sum())} of {len(G)} units are recoverable: {reach}"]
         for i in np.flatnonzero(~G):
-            few = self.rows[i] < self.least_rows
-            why = f"{self.rows[i]:.0f} rows beyond its kink" if few else f"{self.signal[i]:.2g} in T_2, noise {self.noise[i]:.2g}"
+            why = f"{self.signal[i]:.2g} in T_2, noise {self.noise[i]:.2g}"
+            if self.rows[i] < self.least_rows:
+                why = f"{self.rows[i]:.0f} rows beyond its kink"
             lines.append(f"  unit {i} is linear-like: {why}; its linear part errs by {self.loss[i]:.2g}")
         return "\n".join(lines)
 
@@ -152,7 +156,7 @@ def linear_surrogate(samples: Samples, units: Network | None) -> tuple[np.ndarra
 
 
 def paper_threshold(accuracy: float, n_units: int, n_inputs: int, bound: float) -> float:
-    """√log(1/(ε m d B)) as printed in [awasthi2021, Thm. 3.2], without its constant; NaN where ε m d B > 1: no unit has |b| below it.
+    """√log(1/(ε m d B)) as printed in [awasthi2021, Thm. 3.2], without its constant; NaN where ε m d B > 1: G is then empty.
 
     >>> paper_threshold(1e-4, 6, 20, 3.0), paper_threshold(0.02, 6, 20, 3.0)
     (1.82324..., nan)

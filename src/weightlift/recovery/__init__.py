@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from weightlift.activations import Activation, get, relu
 from weightlift.certificate import Certificate
+from weightlift.certificate.exactness import ROUNDING_FACTOR
 from weightlift.errors import ArgumentError
 from weightlift.moments import remove_linear
 from weightlift.network import Network
@@ -98,7 +99,7 @@ def _recover(problem: Problem, width: int, max_work: float) -> Recovery:
                 tensor_stage(problem, width, stages, answers)
             if _up_to_signs(problem) and not _certified(answers):
                 up_to_signs_stage(problem, width, stages, answers)
-        if problem.method != "tensor" and not _settled(answers):
+        if problem.method != "tensor" and not _settled(answers, width):
             search_stage(problem, width, max_work, stages, answers)
     certified = [answer for answer in answers if answer[2]]
     _, network, certificate = min(certified or answers, key=lambda answer: answer[0])
@@ -149,9 +150,10 @@ def _certified(answers: list[Answer]) -> bool:
     return any(certificate for _, _, certificate in answers)
 
 
-def _settled(answers: list[Answer]) -> bool:
-    """Certified, or ambiguous whatever the data: an exact fit whose units may be reflected is the same function."""
-    return _certified(answers) or any(certificate.sign_patterns is not None for _, _, certificate in answers)
+def _settled(answers: list[Answer], width: int) -> bool:
+    """Certified, or an exact fit that is ambiguous whatever the search finds: units may be reflected, or are linear on every row."""
+    exact = [c for _, _, c in answers if c.rounding_level <= ROUNDING_FACTOR]
+    return _certified(answers) or any(c.sign_patterns is not None or c.network.n_units > width for c in exact)
 
 
 def _up_to_signs(problem: Problem) -> bool:

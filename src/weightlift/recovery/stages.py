@@ -80,12 +80,12 @@ def up_to_signs_stage(
     try:
         _check_moments(problem, problem.white)
         fit = _overcomplete(problem, width) if width > problem.rows.d else _large_biases(problem, width)
-        if fit.network is None or fit.network.n_units != width:
-            raise SingularError(
-                f"{fit.function.n_units} of {width} units were told, and an affine function beside them; the others have few "
-                "rows beyond their kinks, or none."
-            )
-        _finish(problem, fit.network, "units up to sign + Gauss–Newton", passes, began, stages, answers)
+        network, name = fit.network, "units up to sign + Gauss–Newton"
+        if network is None:
+            network, name = fit.function.consolidated(), f"{fit.function.n_units} units beside an affine function"
+        elif network.n_units < width:
+            raise SingularError(f"{network.n_units} of {width} units were found, and no row shows another; ask for fewer.")
+        _finish(problem, network, name, passes, began, stages, answers)
     except WeightliftError as error:
         if problem.method == "tensor" and not answers:
             raise

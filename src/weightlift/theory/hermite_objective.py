@@ -1,7 +1,7 @@
-"""The training objective order by order: ‖f − g‖² = Σ_k ‖T_k(f) − T_k(g)‖²/k!, with its gradient  [awasthi2021, remark after Lemma 3.5].
+"""The objective order by order: ‖f − g‖² = Σ_k ‖T_k(f) − T_k(g)‖²/k!, with its gradient  [awasthi2021, after Lemma 3.5].
 
-Model     x ~ N(0, I), f the student, g the teacher; T_k(f) = E[f He_k] = Σᵢ aᵢ m_k(σᵢ, bᵢ) w̄ᵢ^{⊗k}, σ = ‖w‖, m_k(σ, b) = E φ(σz + b) He_k(z).
-          Term k is a tensor decomposition problem: find units whose k-th powers add up to T_k(g).
+Model     x ~ N(0, I), f the student, g the teacher; T_k(f) = E[f He_k] = Σᵢ aᵢ m_k(σᵢ, bᵢ) w̄ᵢ^{⊗k}, σ = ‖w‖,
+          m_k(σ, b) = E φ(σz + b) He_k(z). Term k is a tensor decomposition problem: units whose k-th powers add up to T_k(g).
 Gradient  With D_k = T_k(f) − T_k(g), m_k′ = ∂_b m_k = m_{k+1}/σ and σ ∂_σ m_k = m_{k+2} + k m_k (integration by parts),
               ∂a: 2 m_k D_k(w̄ᵏ)/k!,   ∂b: 2 a m_{k+1}/σ · D_k(w̄ᵏ)/k!,
               ∂w: 2 a/σ [m_{k+2} D_k(w̄ᵏ) w̄ + k m_k D_k(w̄^{k−1}, ·)]/k!,   ∂c: 2 D_0 at k = 0.
@@ -110,4 +110,4 @@ def _check(student: Network, teacher: Network, min_order: int, max_order: int) -
         raise ArgumentError(f"orders must satisfy 0 ≤ min_order ≤ max_order, not {min_order} and {max_order}.")
     if not student.W.any(axis=0).all():
         index = int(np.argmin(student.W.any(axis=0)))
-        raise ArgumentError(f"unit {index} of student has weight zero: the objective is not smooth there. Remove it or move it.")
+        raise ArgumentError(f"unit {index} of student has weight zero, where the objective is not smooth; remove or move it.")
