@@ -76,7 +76,7 @@ def test_linear_surrogate_of_units_left_out():
 
 @pytest.mark.parametrize("scale", [0.02, 0.05])
 def test_the_function_from_rough_units_without_signs(scale, seed):
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng([seed, 7])
     truth = mixed(6, [0.4, -0.8, 0.1, 5.0, 7.0], seed)
     rows = wl.samples.open(*wl.draw(truth, 20_000, rng=seed))
     rough = perturbed(truth, scale, rng)
@@ -91,7 +91,7 @@ def test_the_function_from_rough_units_without_signs(scale, seed):
 def test_population_has_no_linear_like_units(rng):
     truth = mixed(5, [0.4, -0.8, 3.0, -4.0], 0)
     found = robust_fit(wl.samples.population(truth), perturbed(truth, 0.0, rng))
-    assert float(wl.distance(found.network, truth)) < 1e-9
+    assert float(wl.distance(found.network, truth)) < 1e-6  # σ(x + 4) is x + 4 up to 1e-3: (1e-16)^½ over that, at best
     assert math.isinf(found.truncation)
 
 

@@ -37,7 +37,8 @@ LARGEST_REGRESSION = 2e11  # multiplications n D² of the normal equations
 MEMORY = 2.0**30  # bytes for T_4 and the range of its flattening
 SCALAR_ORDERS = (2, 3, 4)
 FIFTH = 1 / math.sqrt(5)  # s: T_5 on the scale of T_4, √(4!/5!), where their noises are alike
-FLOOR_MARGIN = 1.05
+ROWS_A_TERM = 10  # of a regression; with fewer, single rows of large He_4 decide
+SIGN_DRAWS, FLOOR_MARGIN = 3, 1.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,9 +81,9 @@ def overcomplete_init(
     for attempt in range(contractions):
         u = rng.standard_normal(samples.d)
         u /= np.linalg.norm(u)
-        M = T4 + FIFTH * to_numpy(residual.mean(HermiteMoment(samples.d, 4, None, 1, u))[0])
+        M = T4 + _fifth(residual, u)
         if not attempt:
-            spectrum, floor = flattened_spectrum(M), _floor(residual, rng)
+            spectrum, floor = flattened_spectrum(M), _floor(residual, u, polynomial, rng)
             _check_rank(samples, spectrum, floor, n_units)
         parts = polish(M, subspace_power(M, rank=n_units, rng=rng))
         units = _units(residual, polynomial, parts.factors)
@@ -97,10 +98,10 @@ def _degree(samples: Samples) -> int:
     if not math.isfinite(samples.n):
         return 4
     sizes = {q: math.comb(samples.d + q, q) for q in (4, 3, 2)}
-    fits = [q for q, D in sizes.items() if samples.n >= 4 * D and samples.n * D**2 <= LARGEST_REGRESSION]
+    fits = [q for q, D in sizes.items() if samples.n >= ROWS_A_TERM * D and samples.n * D**2 <= LARGEST_REGRESSION]
     if not fits:
         raise TooFewRowsError(
-            f"{samples.n} rows for {samples.d} inputs: moments of order 4 and 5 are noise below {4 * sizes[2]} rows. Give more."
+            f"{samples.n} rows for {samples.d} inputs: moments of order 4 and 5 are noise below {ROWS_A_TERM * sizes[2]} rows. Give more."
         )
     return fits[0]
 
@@ -111,10 +112,19 @@ def _fourth(residual: Samples, polynomial: HermitePolynomial) -> np.ndarray:
     return to_numpy(residual.mean(HermiteMoment(residual.d, 4))[0])
 
 
-def _floor(residual: Samples, rng: np.random.Generator) -> float:
-    """The largest eigenvalue by magnitude that T_4 has when the residual's signs are random."""
-    noise = residual.map(RandomSigns(int(rng.integers(2**31)))).mean(HermiteMoment(residual.d, 4))[0]
-    return float(abs(flattened_spectrum(to_numpy(noise))[0]))
+def _fifth(residual: Samples, u: np.ndarray) -> np.ndarray:
+    """s T_5(·, u)."""
+    return FIFTH * to_numpy(residual.mean(HermiteMoment(residual.d, 4, None, 1, u))[0])
+
+
+def _floor(residual: Samples, u: np.ndarray, polynomial: HermitePolynomial, rng: np.random.Generator) -> float:
+    """The largest eigenvalue of M by magnitude when the residual's signs are random, D of n degrees of freedom restored."""
+    largest = 0.0
+    for seed in rng.integers(2**31, size=SIGN_DRAWS):
+        noise = residual.map(RandomSigns(int(seed)))
+        M = to_numpy(noise.mean(HermiteMoment(residual.d, 4))[0]) + _fifth(noise, u)
+        largest = max(largest, abs(float(flattened_spectrum(M)[0])))
+    return largest / (1.0 - len(polynomial.coefficients) / residual.n)
 
 
 def _units(residual: Samples, polynomial: HermitePolynomial, U: np.ndarray) -> Network:
