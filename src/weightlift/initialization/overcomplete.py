@@ -165,12 +165,12 @@ def _check(samples: Samples, k: int) -> None:
 
 
 def _check_rank(samples: Samples, spectrum: np.ndarray, floor: float, k: int) -> None:
-    """At least half of the units must stand above the noise: a refinement finds the others."""
-    seen = int((np.abs(spectrum) > FLOOR_MARGIN * floor).sum())
-    if seen < (k + 1) // 2:
-        weakest = max(abs(float(spectrum[(k + 1) // 2 - 1])), np.finfo(float).tiny)
+    """At least a third of the units must stand above the noise: a refinement finds the others."""
+    seen, least = int((np.abs(spectrum) > FLOOR_MARGIN * floor).sum()), math.ceil(k / 3)
+    if seen < least:
+        weakest = max(abs(float(spectrum[least - 1])), np.finfo(float).tiny)
         wanted = samples.n * (FLOOR_MARGIN * floor / weakest) ** 2
         raise TooFewRowsError(
             f"{samples.n} rows: {seen} of {k} eigenvalues of the flattened T_4 + T_5(·, u) exceed the noise {floor:.2g}. About "
-            f"{wanted:.1g} rows or more would show half of the units, as many as a refinement needs."
+            f"{wanted:.1g} rows or more would show {least}, as many as a refinement needs."
         )
