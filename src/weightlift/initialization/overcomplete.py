@@ -33,7 +33,7 @@ from weightlift.refinement.affine import AffineNetwork, fit_affine
 from weightlift.risk import Risk, Students
 from weightlift.samples import RandomSigns, Residual, Samples
 
-LARGEST_REGRESSION = 2e11  # multiplications n D² of the normal equations
+LARGEST_REGRESSION = 5e10  # multiplications n D² of the normal equations
 MEMORY = 2.0**30  # bytes for T_4 and the range of its flattening
 SCALAR_ORDERS = (2, 3, 4)
 FIFTH = 1 / math.sqrt(5)  # s: T_5 on the scale of T_4, √(4!/5!), where their noises are alike
@@ -101,7 +101,8 @@ def _degree(samples: Samples) -> int:
     fits = [q for q, D in sizes.items() if samples.n >= ROWS_A_TERM * D and samples.n * D**2 <= LARGEST_REGRESSION]
     if not fits:
         raise TooFewRowsError(
-            f"{samples.n} rows for {samples.d} inputs: moments of order 4 and 5 are noise below {ROWS_A_TERM * sizes[2]} rows. Give more."
+            f"{samples.n} rows for {samples.d} inputs: moments of order 4 and 5 are noise below {ROWS_A_TERM * sizes[2]} "
+            "rows. Give more."
         )
     return fits[0]
 

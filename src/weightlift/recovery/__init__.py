@@ -151,7 +151,7 @@ def _certified(answers: list[Answer]) -> bool:
 
 
 def _settled(answers: list[Answer], width: int) -> bool:
-    """Certified, or an exact fit that is ambiguous whatever the search finds: units may be reflected, or are linear on every row."""
+    """Certified, or an exact fit that stays ambiguous whatever is found: units may be reflected, or are linear on every row."""
     exact = [c for _, _, c in answers if c.rounding_level <= ROUNDING_FACTOR]
     return _certified(answers) or any(c.sign_patterns is not None or c.network.n_units > width for c in exact)
 
