@@ -41,6 +41,7 @@ BENCHMARKS = {
     "speed": Benchmark((), ("--full",)),
     "noise": Benchmark((), ("--full",)),
     "zhong2017": Benchmark((), ("--full",)),
+    "awasthi2021": Benchmark((), ("--full",)),
     "awasthi2021_robust": Benchmark((), ("--full",)),
     "sample_efficiency": Benchmark((), ("--moonshots",)),
     "hostile": Benchmark(None, ("--store", str(RESULTS / "hostile.sqlite"))),

@@ -67,12 +67,12 @@ def test_where_signs_cannot_be_told_the_function_is_learned():
 
 def test_refusals():
     truth = wl.teachers.biased(4, 6, rng=0)
-    with pytest.raises(ArgumentError, match=r"at most d\(d\+1\)/2 = 10"):
-        overcomplete_init(wl.samples.population(truth), 11)
+    with pytest.raises(ArgumentError, match="order 4 tells 6 units apart.*hermite_init"):
+        overcomplete_init(wl.samples.population(truth), 7)
     with pytest.raises(ArgumentError, match="at least 1"):
         overcomplete_init(wl.samples.population(truth), 0)
     with pytest.raises(SingularError, match="rank 6"):
-        overcomplete_init(wl.samples.population(truth), 7)
+        overcomplete_init(wl.samples.population(wl.teachers.biased(5, 6, rng=0)), 7)
     hidden = Network(truth.W, np.append(truth.a[:5], 0.0), truth.b)  # an output weight of zero
     with pytest.raises(SingularError, match="rank 5"):
         overcomplete_init(wl.samples.population(hidden), 6)

@@ -1,6 +1,7 @@
 """Overcomplete networks, k > d: directions from Hermite coefficients of orders 4 and 5  [awasthi2021, Thm. 3.2, Cor. 3.3].
 
-Model       y = Σᵢ aᵢ σ(⟨wᵢ, x⟩ + bᵢ), x ~ N(0, I), ReLU, wᵢwᵢᵀ independent: k ≤ d(d+1)/2, generically unique up to d(d−1)/2.
+Model       y = Σᵢ aᵢ σ(⟨wᵢ, x⟩ + bᵢ), x ~ N(0, I), ReLU; the wᵢwᵢᵀ are independent, and the only squares in their span:
+            generically so for k ≤ d(d−1)/2. Up to d(d+1)/2 units take orders 5 and 6 (`hermite_init`).
 Tensor      M = T_4 + s T_5(·, u) = Σ aᵢ (m_4(bᵢ) + s m_5(bᵢ) ⟨w̄ᵢ, u⟩) w̄ᵢ^{⊗4}, u random. He_2 and He_3 have no common root, so
             generically no unit vanishes: one tensor of order 4, where [awasthi2021, Alg. 1] takes two of orders 5 and 6.
 Directions  the subspace power method on M, for several u.
@@ -93,6 +94,11 @@ def overcomplete_init(
     return OvercompleteInit(tuple(s for _, s, _ in found), tuple(p for _, _, p in found), spectrum, floor)
 
 
+def most_units(d: int) -> int:
+    """Units whose squares wwᵀ are unique: d independent ones, or generically d(d−1)/2  [Kileel & Pereira 2019]."""
+    return max(d, d * (d - 1) // 2)
+
+
 def _degree(samples: Samples) -> int:
     """The largest degree, at most 4, whose regression has rows and time enough."""
     if not math.isfinite(samples.n):
@@ -152,10 +158,10 @@ def _check(samples: Samples, k: int) -> None:
     d = samples.d
     if k < 1:
         raise ArgumentError(f"n_units must be at least 1, not {k}.")
-    if k > d * (d + 1) // 2:
+    if k > most_units(d):
         raise ArgumentError(
-            f"n_units = {k} with {d} inputs: order 4 tells at most d(d+1)/2 = {d * (d + 1) // 2} units apart. Use fewer "
-            "units, or a larger ℓ of `hermite_init`."
+            f"n_units = {k} with {d} inputs: order 4 tells {most_units(d)} units apart, d(d−1)/2 or d. Use fewer units, or "
+            "hermite_init, whose orders 5 and 6 tell d(d+1)/2."
         )
     needed = 8.0 * (3 * d**4 + (d * (d + 1) // 2) ** 2)
     if needed > MEMORY:

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from weightlift import activations
 from weightlift.certificate import Certificate, Status
 from weightlift.errors import ArgumentError, NotGaussianWarning, SingularError, TooFewRowsError, WeightliftError
-from weightlift.hermite.symmetric import symmetric_dimension
 from weightlift.initialization import hermite_init, overcomplete_init, robust_init, tensor_init, with_large_biases
+from weightlift.initialization.overcomplete import most_units
 from weightlift.moments import choose_moments
 from weightlift.moments.gaussianity import gaussianity
 from weightlift.namespaces import to_numpy
@@ -27,7 +28,8 @@ from weightlift.search.expand_prune import without_offset
 ROWS_A_PARAMETER = 12.0  # beyond these the search runs on a part of the rows, and the fit on all
 REFINEMENT_STEPS, BIASED_STEPS, POLISH_STEPS = 80, 30, 8  # a biased tensor start settles in 20 steps, or the search is shorter
 MOMENT_ROWS_A_PARAMETER, MOMENT_ROWS_A_PAIR = 2.8, 12.0  # with biases: where one tensor start in two led to the network
-LARGE_BIAS_ROWS = 5_000  # below, a bias that T_2 does not show leaves too few rows beyond its kink
+SIGN_FREE_ROWS = 5_000  # below, few rows lie beyond a kink that T_2 does not show, and T_5 is noise: the search is shorter
+FREE_LENGTHS = 6.0  # times as many where lengths are read from moments too
 MEAN_LEVEL = 6.0  # standard deviations of n‖ν‖² ~ χ² above which the inputs have a mean
 
 Answer = tuple[float, Network, Certificate]  # risk, network in raw inputs, its certificate
@@ -92,6 +94,14 @@ def up_to_signs_stage(
         spent = problem.white.tally.passes - passes
         seconds = time.perf_counter() - began
         stages.append(StageReport("units up to sign", width, 0, 0.0, spent, math.nan, str(error), seconds))
+
+
+def seen_up_to_signs(problem: Problem, width: int) -> bool:
+    """Whether that stage applies: σ(u) = u + σ(−u), output weights that are free, rows enough, squares of w that are unique."""
+    d, n = problem.rows.d, problem.white.n
+    relu = problem.bias and problem.activation == activations.relu and problem.outputs is None
+    rows = n >= SIGN_FREE_ROWS or (problem.method == "tensor" and width > d)
+    return relu and rows and width <= most_units(d)
 
 
 def search_stage(
@@ -227,11 +237,14 @@ def _check_moments(problem: Problem, centred: Samples) -> None:
 
 def _check_rows(problem: Problem, width: int) -> None:
     """Tensors in k dimensions drown in noise below some rows; the search is then the shorter way."""
-    n, d, p = problem.white.n, problem.rows.d, problem.parameters(width)
-    needed = max(MOMENT_ROWS_A_PARAMETER * p, MOMENT_ROWS_A_PAIR * width**2)
+    if problem.method == "tensor":
+        return
+    n, d = problem.white.n, problem.rows.d
     if width > d:
-        needed = MOMENT_ROWS_A_PAIR * symmetric_dimension(d, 2) ** 2
-    if problem.method == "auto" and n < needed:
+        raise ArgumentError(f"moments were not used: {width} units with {d} inputs take orders up to 6; the search is shorter.")
+    free_lengths = FREE_LENGTHS if problem.activation.degree is None else 1.0
+    needed = free_lengths * max(MOMENT_ROWS_A_PARAMETER * problem.parameters(width), MOMENT_ROWS_A_PAIR * width**2)
+    if n < needed:
         raise TooFewRowsError(f"moments were not used: {n} rows, and {width} units with biases take about {needed:.0f}.")
 
 
@@ -251,7 +264,5 @@ def _overcomplete(problem: Problem, width: int) -> SignlessFit:
 
 def _large_biases(problem: Problem, width: int) -> SignlessFit:
     """The units that T_2 shows, then the others from the rows beyond their kinks."""
-    if problem.white.n < LARGE_BIAS_ROWS:
-        raise TooFewRowsError(f"large biases were not sought: {problem.white.n} rows, they take about {LARGE_BIAS_ROWS}.")
     visible = robust_init(problem.white, width, rng=problem.rng.spawn(1)[0])
     return with_large_biases(problem.white, visible.function, width, offset=problem.offset)
