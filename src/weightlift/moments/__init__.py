@@ -4,14 +4,20 @@ from weightlift.moments.choice import MomentChoice, choose_moments
 from weightlift.moments.control_variates import quadratic_fit, remove_linear, remove_quadratic
 from weightlift.moments.directional import DirectionalMoments
 from weightlift.moments.hermite_moment import HermiteMoment, MomentProduct, UnfoldedMoment
+from weightlift.moments.hermite_regression import HermitePolynomial, hermite_regression
+from weightlift.moments.powers import PowerMoments, power_form
 
 __all__ = [
     "DirectionalMoments",
     "HermiteMoment",
+    "HermitePolynomial",
     "MomentChoice",
     "MomentProduct",
+    "PowerMoments",
     "UnfoldedMoment",
     "choose_moments",
+    "hermite_regression",
+    "power_form",
     "quadratic_fit",
     "remove_linear",
     "remove_quadratic",

@@ -1,0 +1,184 @@
+"""Overcomplete networks, k > d: directions from Hermite coefficients of orders 4 and 5  [awasthi2021, Thm. 3.2, Cor. 3.3].
+
+Model       y = Σᵢ aᵢ σ(⟨wᵢ, x⟩ + bᵢ), x ~ N(0, I), ReLU, wᵢwᵢᵀ independent: k ≤ d(d+1)/2, generically unique up to d(d−1)/2.
+Tensor      M = T_4 + s T_5(·, u) = Σ aᵢ (m_4(bᵢ) + s m_5(bᵢ) ⟨w̄ᵢ, u⟩) w̄ᵢ^{⊗4}, u random. He_2 and He_3 have no common root, so
+            generically no unit vanishes: one tensor of order 4 where [awasthi2021, Alg. 1] decomposes two of orders 5 and 6.
+Directions  the subspace power method on M, for several u.
+Scalars     ζ_j from (UᵀU)^{∘j} ζ_j = [T_j(uᵢ, …, uᵢ)]ᵢ, j = 2, 3, 4; then (a, b) from ζ_j ≈ a m_j(b)  [awasthi2021, Alg. 2]. The square
+            (UᵀU)^{∘2} is invertible whenever the wᵢwᵢᵀ are independent, so j = 2, which no bias hides, serves for k > d too.
+Signs       are not needed: the start is Σ aᵢ σ(uᵢ) + ⟨v, x⟩ + c with v and c fitted (`refinement.affine`), and `refine_up_to_signs`
+            finds them at the end, if they can be told.
+Noise       T_2, T_3, T_4 come from the least-squares polynomial of degree 4, T_5(·, u) from its residual.
+Cost        O(n D²), D = C(d+4, 4), for the regression (degree 3 or 2 if that is too much), O(n d⁴) for T_5(·, u), O(d⁶) for the
+            subspace; memory D² + d⁴. No tensor of d⁶ entries.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from weightlift import activations
+from weightlift.decomposition import Decomposition, polish
+from weightlift.decomposition.subspace_power import flattened_spectrum, subspace_power
+from weightlift.decomposition.tensors import apply_powers
+from weightlift.errors import ArgumentError, TooFewRowsError
+from weightlift.moments import DirectionalMoments, HermiteMoment, HermitePolynomial, hermite_regression
+from weightlift.namespaces import to_numpy
+from weightlift.network import Network
+from weightlift.refinement.affine import AffineNetwork, fit_affine
+from weightlift.risk import Risk, Students
+from weightlift.samples import RandomSigns, Residual, Samples
+
+LARGEST_REGRESSION = 2e11  # multiplications n D² of the normal equations
+MEMORY = 2.0**30  # bytes for T_4 and the range of its flattening
+BIAS_GRID = np.linspace(-3.0, 3.0, 601)
+BIAS_STEPS = 8
+SCALAR_ORDERS = (2, 3, 4)
+FIFTH = 1 / math.sqrt(5)  # s: T_5 on the scale of T_4, √(4!/5!), where their noises are alike
+FLOOR_MARGIN = 1.05
+
+
+@dataclass(frozen=True, eq=False)
+class OvercompleteInit:
+    """Starts, one a contraction u, best first: units up to sign beside an affine function; and the evidence."""
+
+    starts: tuple[AffineNetwork, ...]
+    decompositions: tuple[Decomposition, ...]
+    spectrum: np.ndarray  # eigenvalues of the flattening by falling magnitude, of the first u
+    floor: float  # the largest that random signs of y leave; 0 for a population
+
+    @property
+    def function(self) -> AffineNetwork:
+        return self.starts[0]
+
+    @property
+    def network(self) -> Network:
+        """The best start's function as an ordinary network of at most k + 2 units."""
+        return self.function.consolidated()
+
+
+def overcomplete_init(
+    samples: Samples, n_units: int, *, contractions: int = 4, rng: np.random.Generator | int = 0
+) -> OvercompleteInit:
+    """Starts for a ReLU network of n_units units with biases, more than there are inputs (fewer do as well).
+
+    >>> import weightlift as wl
+    >>> truth = wl.teachers.smoothed(wl.teachers.biased(4, 6, rng=0), 0.1, rng=1)
+    >>> start = overcomplete_init(wl.samples.population(truth), 6)
+    >>> float(wl.distance(start.network, truth)) < 1e-7
+    True
+    """
+    rng = np.random.default_rng(rng)
+    _check(samples, n_units)
+    polynomial = hermite_regression(samples, _degree(samples))
+    residual = samples.map(Residual(polynomial))
+    T4 = _fourth(residual, polynomial)
+    found: list[tuple[float, AffineNetwork, Decomposition]] = []
+    spectrum, floor = np.zeros(0), 0.0
+    for attempt in range(contractions):
+        u = rng.standard_normal(samples.d)
+        u /= np.linalg.norm(u)
+        M = T4 + FIFTH * to_numpy(residual.mean(HermiteMoment(samples.d, 4, None, 1, u))[0])
+        if not attempt:
+            spectrum, floor = flattened_spectrum(M), _floor(residual, rng)
+            _check_rank(samples, spectrum, floor, n_units)
+        parts = polish(M, subspace_power(M, rank=n_units, rng=rng))
+        units = _units(residual, polynomial, parts.factors)
+        start = fit_affine(samples, units)
+        found.append((_cost(samples, start, parts), start, parts))
+    found.sort(key=lambda item: item[0])
+    return OvercompleteInit(tuple(s for _, s, _ in found), tuple(p for _, _, p in found), spectrum, floor)
+
+
+def _degree(samples: Samples) -> int:
+    """The largest degree, at most 4, whose regression has rows and time enough."""
+    if not math.isfinite(samples.n):
+        return 4
+    sizes = {q: math.comb(samples.d + q, q) for q in (4, 3, 2)}
+    fits = [q for q, D in sizes.items() if samples.n >= 4 * D and samples.n * D**2 <= LARGEST_REGRESSION]
+    if not fits:
+        raise TooFewRowsError(
+            f"{samples.n} rows for {samples.d} inputs: moments of order 4 and 5 are noise below {4 * sizes[2]} rows. Give more."
+        )
+    return fits[0]
+
+
+def _fourth(residual: Samples, polynomial: HermitePolynomial) -> np.ndarray:
+    if polynomial.degree >= 4:
+        return polynomial.tensor(4)
+    return to_numpy(residual.mean(HermiteMoment(residual.d, 4))[0])
+
+
+def _floor(residual: Samples, rng: np.random.Generator) -> float:
+    """The largest eigenvalue by magnitude that T_4 has when the residual's signs are random."""
+    noise = residual.map(RandomSigns(int(rng.integers(2**31)))).mean(HermiteMoment(residual.d, 4))[0]
+    return float(abs(flattened_spectrum(to_numpy(noise))[0]))
+
+
+def _units(residual: Samples, polynomial: HermitePolynomial, U: np.ndarray) -> Network:
+    """Units with the directions U (d, k), their biases from the profile of ζ_2, ζ_3, ζ_4; signs as in U."""
+    gram = U.T @ U
+    zeta = []
+    for j in SCALAR_ORDERS:
+        if j <= polynomial.degree:
+            values = apply_powers(polynomial.tensor(j), U, 0)[0]
+        else:
+            values = to_numpy(residual.mean(DirectionalMoments(U, (j,)))[0])
+        zeta.append(np.linalg.lstsq(gram**j, values, rcond=1e-6)[0] / math.sqrt(math.factorial(j)))
+    b = _biases(np.stack(zeta))
+    return Network(U, np.ones(U.shape[1]), b, activation="relu")
+
+
+def _biases(target: np.ndarray) -> np.ndarray:
+    """b (k,) that make ζ_j/√j! (3, k) most nearly proportional to m_j(b)/√j!: a grid, then Gauss–Newton with m_j′ = m_{j+1}."""
+    orders = np.array(SCALAR_ORDERS)
+    weights = 1 / np.sqrt([[math.factorial(j)] for j in SCALAR_ORDERS])
+    shapes = weights * activations.relu.hermites(max(orders), 1.0, BIAS_GRID)[orders]  # (3, B)
+    b = BIAS_GRID[((shapes.T @ target) ** 2 / (shapes**2).sum(axis=0)[:, None]).argmax(axis=0)]
+    for _ in range(BIAS_STEPS):
+        moments = activations.relu.hermites(max(orders) + 1, 1.0, b)
+        shape, slope = weights * moments[orders], weights * moments[orders + 1]
+        a = (shape * target).sum(axis=0) / (shape**2).sum(axis=0)
+        tangent = a * (slope - shape * (shape * slope).sum(axis=0) / (shape**2).sum(axis=0))
+        step = (tangent * (target - a * shape)).sum(axis=0) / np.maximum((tangent**2).sum(axis=0), np.finfo(float).tiny)
+        b = np.clip(b + np.clip(step, -0.1, 0.1), BIAS_GRID[0], BIAS_GRID[-1])
+    return np.asarray(b)
+
+
+def _cost(samples: Samples, start: AffineNetwork, parts: Decomposition) -> float:
+    """What ranks the starts: ½ E r²; on a population, where all are exact, how far u hides the least unit."""
+    if not math.isfinite(samples.n):
+        return float(-np.abs(parts.weights[-1] / parts.weights[0]))
+    return float(to_numpy(samples.mean(Risk(Students.of(start.consolidated())))[0])[0])
+
+
+def _check(samples: Samples, k: int) -> None:
+    d = samples.d
+    if k < 1:
+        raise ArgumentError(f"n_units must be at least 1, not {k}.")
+    if k > d * (d + 1) // 2:
+        raise ArgumentError(
+            f"n_units = {k} with {d} inputs: order 4 tells at most d(d+1)/2 = {d * (d + 1) // 2} units apart. Use fewer units, or a "
+            "larger ℓ of the two-tensor route."
+        )
+    needed = 8.0 * (3 * d**4 + (d * (d + 1) // 2) ** 2)
+    if needed > MEMORY:
+        raise ArgumentError(
+            f"{d} inputs: T_4 and the range of its flattening take {needed / 2**30:.1f} GiB, more than the {MEMORY / 2**30:.0f} GiB "
+            "allowed. Project the inputs on fewer dimensions first."
+        )
+
+
+def _check_rank(samples: Samples, spectrum: np.ndarray, floor: float, k: int) -> None:
+    """At least half of the units must stand above the noise: a refinement finds the others."""
+    seen = int((np.abs(spectrum) > FLOOR_MARGIN * floor).sum())
+    if seen < (k + 1) // 2:
+        weakest = max(abs(float(spectrum[(k + 1) // 2 - 1])), np.finfo(float).tiny)
+        wanted = samples.n * (FLOOR_MARGIN * floor / weakest) ** 2
+        raise TooFewRowsError(
+            f"{samples.n} rows: {seen} of {k} eigenvalues of the flattened T_4 + T_5(·, u) exceed the noise {floor:.2g}. About "
+            f"{wanted:.1g} rows or more would show half of the units, as many as a refinement needs."
+        )
