@@ -41,6 +41,8 @@ BENCHMARKS = {
     "speed": Benchmark((), ("--full",)),
     "noise": Benchmark((), ("--full",)),
     "zhong2017": Benchmark((), ("--full",)),
+    "mondelli2019": Benchmark((), ("--full",)),
+    "overcomplete": Benchmark((), ("--full",)),
     "sample_efficiency": Benchmark((), ("--moonshots",)),
     "hostile": Benchmark(None, ("--store", str(RESULTS / "hostile.sqlite"))),
 }

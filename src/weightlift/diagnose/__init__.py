@@ -122,7 +122,8 @@ def data(
 ) -> Diagnosis:
     """Diagnose rows, arrays or `Samples`: are the inputs Gaussian, how wide is the network that their second moment shows?
 
-    The width is the rank of the second moment of what a linear fit leaves of y, unless given; odd φ leave nothing there.
+    The width, unless given, is the rank of the second moment of what a linear fit leaves of y, as far as it stands out of its
+    noise; odd φ leave nothing there.
 
     >>> import weightlift as wl
     >>> X, y = wl.draw(wl.teachers.conditioned(10, 3, activation="relu", rng=0), 2000, rng=1)
@@ -220,8 +221,9 @@ def _width(white: Samples | None, notes: list[str], rng: int | np.random.Generat
             "n_units must be given: the second moment of y shows no direction above its noise. φ is odd, or rows are few."
         )
     notes.append(
-        f"The second moment has rank {estimate.rank}: |eigenvalue| {abs(estimate.eigenvalues[estimate.rank - 1]):.3g} against "
-        f"a noise floor of {estimate.floor:.3g}. More units than inputs, or dependent ones, do not show there."
+        f"The second moment has rank {estimate.rank} above its noise (|eigenvalue| "
+        f"{abs(estimate.eigenvalues[estimate.rank - 1]):.3g}, floor {estimate.floor:.3g}): at least so many units. Small ones, "
+        "and more than there are inputs, do not show there."
     )
     return estimate.rank
 

@@ -55,30 +55,55 @@ class Measured:
 
 EFFICIENCY, GPU, SWEEP = (f"benchmarks/results/{name}" for name in ("sample_efficiency.md", "gpu.md", "calibration.jsonl"))
 MEASURED = (
+    Measured("relu", False, 10, 3, 1.25, 0, 8, SWEEP),
     Measured("relu", False, 10, 3, 1.5, 0, 8, SWEEP),
     Measured("relu", False, 10, 3, 2.0, 6, 8, SWEEP),
     Measured("relu", False, 10, 3, 2.5, 8, 8, SWEEP),
+    Measured("relu", False, 20, 5, 1.25, 0, 8, SWEEP),
+    Measured("relu", False, 20, 5, 1.35, 4, 8, SWEEP),
+    Measured("relu", False, 20, 5, 1.5, 8, 8, SWEEP),
+    Measured("relu", False, 20, 5, 2.0, 8, 8, SWEEP),
     Measured("relu", False, 20, 5, 3.0, 40, 40, EFFICIENCY),
     Measured("relu", False, 50, 5, 3.0, 40, 40, EFFICIENCY),
     Measured("relu", False, 100, 5, 3.0, 20, 20, EFFICIENCY),
+    Measured("relu", False, 20, 10, 1.25, 0, 8, SWEEP),
     Measured("relu", False, 30, 15, 4.0, 11, 11, EFFICIENCY),
     Measured("relu", False, 60, 30, 8.0, 5, 5, GPU),
     Measured("relu", False, 100, 50, 10.0, 2, 2, GPU),
     Measured("leaky_relu", False, 20, 5, 3.0, 40, 40, EFFICIENCY),
+    Measured("squared_relu", False, 10, 3, 1.25, 0, 8, SWEEP),
     Measured("squared_relu", False, 10, 3, 1.5, 0, 8, SWEEP),
     Measured("squared_relu", False, 10, 3, 2.0, 6, 8, SWEEP),
     Measured("squared_relu", False, 10, 3, 2.5, 8, 8, SWEEP),
+    Measured("squared_relu", False, 20, 5, 1.25, 3, 8, SWEEP),
+    Measured("squared_relu", False, 20, 5, 1.35, 8, 8, SWEEP),
+    Measured("squared_relu", False, 20, 5, 1.5, 8, 8, SWEEP),
+    Measured("squared_relu", False, 20, 5, 2.0, 8, 8, SWEEP),
     Measured("squared_relu", False, 20, 5, 2.5, 20, 20, EFFICIENCY),
     Measured("squared_relu", False, 50, 5, 2.5, 20, 20, EFFICIENCY),
     Measured("squared_relu", False, 100, 5, 2.5, 20, 20, EFFICIENCY),
+    Measured("tanh", False, 10, 3, 1.25, 0, 8, SWEEP),
     Measured("tanh", False, 10, 3, 1.5, 0, 8, SWEEP),
     Measured("tanh", False, 10, 3, 2.0, 8, 8, SWEEP),
+    Measured("tanh", False, 10, 3, 2.5, 8, 8, SWEEP),
+    Measured("tanh", False, 20, 5, 1.25, 0, 8, SWEEP),
+    Measured("tanh", False, 20, 5, 1.35, 0, 8, SWEEP),
+    Measured("tanh", False, 20, 5, 1.5, 0, 8, SWEEP),
+    Measured("tanh", False, 20, 5, 2.0, 8, 8, SWEEP),
     Measured("tanh", False, 20, 5, 3.0, 39, 39, EFFICIENCY),
     Measured("sigmoid", False, 20, 5, 3.0, 20, 20, EFFICIENCY),
+    Measured("relu", True, 10, 3, 1.25, 0, 8, SWEEP),
     Measured("relu", True, 10, 3, 1.5, 0, 8, SWEEP),
     Measured("relu", True, 10, 3, 2.0, 1, 8, SWEEP),
     Measured("relu", True, 10, 3, 2.5, 6, 8, SWEEP),
+    Measured("relu", True, 20, 5, 1.25, 0, 8, SWEEP),
+    Measured("relu", True, 20, 5, 1.35, 0, 8, SWEEP),
+    Measured("relu", True, 20, 5, 1.5, 4, 8, SWEEP),
+    Measured("relu", True, 20, 5, 2.0, 7, 8, SWEEP),
     Measured("relu", True, 20, 5, 4.0, 20, 20, EFFICIENCY),
+    Measured("relu", True, 6, 9, 2.0, 0, 8, SWEEP),
+    Measured("relu", True, 6, 9, 4.0, 6, 8, SWEEP),
+    Measured("relu", True, 6, 9, 8.0, 8, 8, SWEEP),
 )
 
 
@@ -121,7 +146,9 @@ class CostEstimate:
 
 def estimate_rows(d: int, k: int, phi: Activation, parameters: int, *, bias: bool) -> SampleEstimate:
     """Rows that k units of d inputs need, by the nearest measurements."""
-    family = [m for m in _family(phi, bias) if k > d or m.n_units <= m.n_inputs]
+    family = [m for m in _family(phi, bias) if m.n_units <= m.n_inputs]
+    if k > d:
+        family += [m for m in MEASURED if m.n_units > m.n_inputs]
     failing = max(m.rho for m in family if not m.all_right)
     sufficient = [m for m in family if m.all_right and m.rho > failing] or [max(family, key=lambda m: m.rho)]
     widest = max(m.n_units for m in sufficient)
