@@ -32,8 +32,9 @@ ACTIVATIONS = (
     wl.teachers.STEEP_TANH,
     polynomial([0.5, 1.0, 0.0, -0.5]),
 )
-EVEN = (get("absolute"), polynomial([0.0, 0.0, 0.0, 0.0, 1.0]), polynomial([0.2, 0.0, -1.0, 0.0, 0.3]))
-OTHERS = (get("relu"), get("tanh"), get("softplus"), polynomial([0.0, 1.0, 0.0, 1.0]))
+HE3, HE4 = polynomial([0.0, -3.0, 0.0, 1.0]), polynomial([3.0, 0.0, -6.0, 0.0, 1.0])
+EVEN = (HE4, get("absolute"), polynomial([0.2, 0.0, -1.0, 0.0, 0.3]))
+OTHERS = (HE3, get("tanh"), polynomial([0.0, 1.0, 0.0, 1.0]), get("relu"))
 BLOCK = 50_000
 
 

@@ -4,7 +4,7 @@ Model       T = Σᵢ cᵢ uᵢ^{⊗p}, r components of nearly equal |cᵢ| that
 Method      x ← ±T(I, x, …, x)/‖·‖ from many starts. Near uᵢ the other components act as noise of the size of √r/n (p = 3):
             there are fixed points near the uᵢ as long as r is small beside n^{(p−1)/2}; least squares on T makes them exact.
             Strong components draw all starts, so what is found is fitted and subtracted, and the iteration goes on with the
-            rest of T until there are r (`deflate`).
+            rest of T until there are r (`deflate`). Least squares may end in a local minimum; then all is tried again.
 Starts      "random": uniform on the sphere; "contracted": the leading eigenvector of T(I, I, G) for a random G, which is
             correlated with the component that has the largest ⟨uᵢ^{⊗p−2}, G⟩.
 End         end points in falling |T(x, …, x)|; one within |cos| 0.9 of an earlier one is the same. The first r count.
@@ -17,12 +17,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from weightlift.decomposition.components import Decomposition, DecompositionStatus, fit_components, unit_columns
+from weightlift.decomposition.least_squares import polish
 from weightlift.decomposition.tensors import Real, apply_powers, slices, symmetric_tensor
 from weightlift.errors import ArgumentError
 
 BEGINNINGS = ("random", "contracted")
 STARTS_A_COMPONENT = 20
-ROUNDS, STEPS = 50, 100
+ATTEMPTS, ROUNDS, STEPS = 6, 50, 100
+SETTLED = 1e-9  # relative residual at which no further attempt is made
 TOLERANCE = 1e-12
 SAME = 0.9  # cosine
 
@@ -39,7 +41,7 @@ def power_iteration(
     """Decompose T (n, …, n) into `rank` components (None: n), from `starts` starts a round (None: 20 a component).
 
     Where fewer than `rank` different end points are found, there are fewer components and the status is NOT_SETTLED.
-    Without `deflate` there is one round, on T itself.
+    Without `deflate` there is one round, on T itself, and no least squares: the fixed points alone.
 
     >>> from weightlift.decomposition import compose
     >>> U = np.linalg.qr(np.random.default_rng(0).normal(size=(5, 5)))[0][:, :3]
@@ -53,14 +55,20 @@ def power_iteration(
     r = len(T) if rank is None else rank
     count = STARTS_A_COMPONENT * r if starts is None else starts
     draw = random_starts if begin == "random" else contracted_starts
-    U, rest = np.zeros((len(T), 0)), T
-    for _ in range(ROUNDS if deflate else 1):
-        U = distinct(rest, iterate(rest, draw(rest, count, rng)), r, beside=U)
-        if U.shape[1] == r:
+    found: list[Decomposition] = []
+    for _ in range(ATTEMPTS if deflate else 1):
+        U, rest = np.zeros((len(T), 0)), T
+        for _ in range(ROUNDS if deflate else 1):
+            U = distinct(rest, iterate(rest, draw(rest, count, rng)), r, beside=U)
+            if U.shape[1] == r:
+                break
+            rest = T - fit_components(T, U, method="").tensor()
+        failure = None if U.shape[1] == r else DecompositionStatus.NOT_SETTLED
+        fit = fit_components(T, U, method=f"power iteration, {begin}", failure=failure)
+        found.append(polish(T, fit) if deflate else fit)
+        if found[-1].residual <= SETTLED:
             break
-        rest = T - fit_components(T, U, method="").tensor()
-    failure = None if U.shape[1] == r else DecompositionStatus.NOT_SETTLED
-    return fit_components(T, U, method=f"power iteration, {begin}", failure=failure)
+    return min(found, key=lambda fit: (not fit.succeeded, fit.residual))
 
 
 def random_starts(T: Real, count: int, rng: np.random.Generator) -> Real:
