@@ -1,7 +1,7 @@
 """Where each decomposition stops: exact tensors Σ wᵢ^{⊗p} of k unit vectors in d dimensions, as k/d grows.
 
-    python -m benchmarks.overcomplete                d = 8, 3 tensors a cell, about 2 minutes of one core
-    python -m benchmarks.overcomplete --full         d = 12, 8 tensors a cell
+    python -m benchmarks.overcomplete                d = 12 (order 3) and 8 (order 4), 3 tensors a cell, two minutes of one core
+    python -m benchmarks.overcomplete --full         d = 20 and 12, 8 tensors a cell
     python -m benchmarks.overcomplete --order 3      the third-order table alone
 
 Weights: "random", uniform on the sphere; "separated", orthonormal bases side by side, isotropic (mondelli2019's Haar weights,
@@ -31,6 +31,7 @@ METHODS = {
     3: ("kcl", "power_iteration", "contracted_power", "implicit_cp"),
     4: ("kcl", "power_iteration", "contracted_power", "subspace_power", "implicit_cp"),
 }
+SIDE, FULL_SIDE = {3: 12, 4: 8}, {3: 20, 4: 12}
 FOUND, NEAR = 0.999, 0.9
 
 
@@ -39,10 +40,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--full", action="store_true", help="larger tensors, more of them")
     parser.add_argument("--order", type=int, choices=sorted(METHODS), help="this order alone")
     options = parser.parse_args(arguments)
-    d, trials = (12, 8) if options.full else (8, 3)
+    side, trials = (FULL_SIDE, 8) if options.full else (SIDE, 3)
     with threadpool_limits(limits=1):
         for order in [options.order] if options.order else sorted(METHODS):
-            print_table(order, d, trials)
+            print_table(order, side[order], trials)
     return 0
 
 
