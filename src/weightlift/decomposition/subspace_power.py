@@ -2,13 +2,13 @@
 
 Model       T = Σᵢ cᵢ uᵢ^{⊗4}, cᵢ ≠ 0 of any sign, and uᵢuᵢᵀ independent: r ≤ n(n+1)/2; for generic uᵢ they are the only
             rank-one matrices in their span as long as r ≤ n(n+1)/2 − n.
-Subspace    The flattening M = Σ cᵢ vec(uᵢuᵢᵀ) vec(uᵢuᵢᵀ)ᵀ = V D⁻¹ Vᵀ has the range span{uᵢuᵢᵀ}, V its eigenvectors by |eigenvalue|.
+Subspace    The flattening M = Σ cᵢ vec(uᵢuᵢᵀ) vec(uᵢuᵢᵀ)ᵀ = V D⁻¹ Vᵀ has the range span{uᵢuᵢᵀ}, V its leading eigenvectors.
 Search      f(x) = ‖Vᵀvec(xxᵀ)‖² ≤ 1 for ‖x‖ = 1, with equality at the components alone:
                 x ← normalise(g + √(f(1−f)) x),   g = Σ_s (xᵀV_s x) V_s x,   f = ⟨x, g⟩ clipped to [½, 1],
             rises monotonically, from many starts at once.
 Deflation   With α = Vᵀvec(uuᵀ), c = 1/(αᵀDα); M − c vec(uuᵀ)vec(uuᵀ)ᵀ has the range V Q, Q an orthonormal basis of (Dα)^⊥,
             and D becomes QᵀDQ. Indefinite D does no harm.
-Cost        O(n⁶) for the eigenvectors, O(n² r) a start and step; memory O(n⁴). The n = d^ℓ of other routes does not occur.
+Cost        O(n⁶) for the eigenvectors, O(n² r) a start and step; memory O(n⁴). No larger array is formed.
 """
 
 from __future__ import annotations

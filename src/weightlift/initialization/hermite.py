@@ -20,7 +20,7 @@ from weightlift.errors import ActivationError, ArgumentError, TooFewRowsError
 from weightlift.hermite.symmetric import symmetric_dimension
 from weightlift.initialization.directions import Directions, joint_directions
 from weightlift.initialization.magnitudes import directional_coefficients
-from weightlift.initialization.scalars import Scalars, fitted_scalars, kink_scalars
+from weightlift.initialization.scalars import Scalars, fitted_scalars, kink_scalars, reach
 from weightlift.initialization.signs import Signs, fix_signs
 from weightlift.initialization.two_tensors import two_tensor_directions
 from weightlift.moments import DirectionalMoments, HermiteMoment, remove_linear
@@ -85,7 +85,7 @@ def _paper(samples: Samples, found: Directions, activation: Activation, offset: 
     orders = (2, 3) if order == 1 else tuple(range(order, order + 4))
     raw = samples.mean(DirectionalMoments(U, orders))
     zeta = {j: _solved(U, j, to_numpy(target)) for j, target in zip(orders, raw, strict=True)}
-    scalars = kink_scalars(zeta, order, activation)
+    scalars = kink_scalars(zeta, order, activation, farthest=reach(samples.n, samples.d))
     return _signed(samples, found, zeta, scalars, activation, offset, rule="sign" if order == 1 else "midpoint")
 
 
@@ -94,9 +94,11 @@ def _default(samples: Samples, found: Directions, activation: Activation, offset
     U, order = found.U, found.order
     orders = (1, 2, 3, 4) if order == 1 else tuple(range(order, order + 4))
     zeta, _ = directional_coefficients(samples, U, orders)
+    farthest = reach(samples.n, samples.d)
     if not _linear_reflection(activation):
-        return _assembled(samples, found, zeta, fitted_scalars(zeta, activation), None, activation, offset)
-    scalars = fitted_scalars({j: z for j, z in zeta.items() if j > 1}, activation)
+        scalars = fitted_scalars(zeta, activation, farthest=farthest)
+        return _assembled(samples, found, zeta, scalars, None, activation, offset)
+    scalars = fitted_scalars({j: z for j, z in zeta.items() if j > 1}, activation, farthest=farthest)
     return _signed(samples, found, zeta, scalars, activation, offset, rule="midpoint")
 
 
@@ -120,7 +122,7 @@ def _signed(
     xi = signs.xi
     scalars = Scalars(xi, scalars.a, xi * scalars.b, sigma, scalars.residual)
     if 1 in zeta:
-        scalars = fitted_scalars(zeta, activation, xi=xi, start=scalars)
+        scalars = fitted_scalars(zeta, activation, xi=xi, start=scalars, farthest=reach(samples.n, samples.d))
     return _assembled(samples, found, zeta, scalars, signs, activation, offset)
 
 

@@ -2,12 +2,12 @@
 
 Model       y = Σᵢ aᵢ σ(⟨wᵢ, x⟩ + bᵢ), x ~ N(0, I), ReLU, wᵢwᵢᵀ independent: k ≤ d(d+1)/2, generically unique up to d(d−1)/2.
 Tensor      M = T_4 + s T_5(·, u) = Σ aᵢ (m_4(bᵢ) + s m_5(bᵢ) ⟨w̄ᵢ, u⟩) w̄ᵢ^{⊗4}, u random. He_2 and He_3 have no common root, so
-            generically no unit vanishes: one tensor of order 4 where [awasthi2021, Alg. 1] decomposes two of orders 5 and 6.
+            generically no unit vanishes: one tensor of order 4, where [awasthi2021, Alg. 1] takes two of orders 5 and 6.
 Directions  the subspace power method on M, for several u.
-Scalars     ζ_j from (UᵀU)^{∘j} ζ_j = [T_j(uᵢ, …, uᵢ)]ᵢ, j = 2, 3, 4; then (a, b) from ζ_j ≈ a m_j(b)  [awasthi2021, Alg. 2]. The square
+Scalars     ζ_j from (UᵀU)^{∘j} ζ_j = [T_j(uᵢ, …, uᵢ)]ᵢ, j = 2, 3, 4; then (a, b) from ζ_j ≈ a m_j(b)  [awasthi2021, Alg. 2].
             (UᵀU)^{∘2} is invertible whenever the wᵢwᵢᵀ are independent, so j = 2, which no bias hides, serves for k > d too.
-Signs       are not needed: the start is Σ aᵢ σ(uᵢ) + ⟨v, x⟩ + c with v and c fitted (`refinement.affine`), and `refine_up_to_signs`
-            finds them at the end, if they can be told.
+Signs       are not needed: the start is Σ aᵢ σ(uᵢ) + ⟨v, x⟩ + c with v and c fitted (`refinement.affine`), and
+            `refine_up_to_signs` finds them at the end, if they can be told.
 Noise       T_2, T_3, T_4 come from the least-squares polynomial of degree 4, T_5(·, u) from its residual.
 Cost        O(n D²), D = C(d+4, 4), for the regression (degree 3 or 2 if that is too much), O(n d⁴) for T_5(·, u), O(d⁶) for the
             subspace; memory D² + d⁴. No tensor of d⁶ entries.
@@ -25,6 +25,7 @@ from weightlift.decomposition import Decomposition, polish
 from weightlift.decomposition.subspace_power import flattened_spectrum, subspace_power
 from weightlift.decomposition.tensors import apply_powers
 from weightlift.errors import ArgumentError, TooFewRowsError
+from weightlift.initialization.scalars import fitted_scalars
 from weightlift.moments import DirectionalMoments, HermiteMoment, HermitePolynomial, hermite_regression
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
@@ -34,8 +35,6 @@ from weightlift.samples import RandomSigns, Residual, Samples
 
 LARGEST_REGRESSION = 2e11  # multiplications n D² of the normal equations
 MEMORY = 2.0**30  # bytes for T_4 and the range of its flattening
-BIAS_GRID = np.linspace(-3.0, 3.0, 601)
-BIAS_STEPS = 8
 SCALAR_ORDERS = (2, 3, 4)
 FIFTH = 1 / math.sqrt(5)  # s: T_5 on the scale of T_4, √(4!/5!), where their noises are alike
 FLOOR_MARGIN = 1.05
@@ -119,39 +118,22 @@ def _floor(residual: Samples, rng: np.random.Generator) -> float:
 
 
 def _units(residual: Samples, polynomial: HermitePolynomial, U: np.ndarray) -> Network:
-    """Units with the directions U (d, k), their biases from the profile of ζ_2, ζ_3, ζ_4; signs as in U."""
-    gram = U.T @ U
-    zeta = []
+    """Units with the directions U (d, k) up to sign, their scalars from ζ_2, ζ_3, ζ_4."""
+    gram, zeta = U.T @ U, {}
     for j in SCALAR_ORDERS:
         if j <= polynomial.degree:
             values = apply_powers(polynomial.tensor(j), U, 0)[0]
         else:
             values = to_numpy(residual.mean(DirectionalMoments(U, (j,)))[0])
-        zeta.append(np.linalg.lstsq(gram**j, values, rcond=1e-6)[0] / math.sqrt(math.factorial(j)))
-    b = _biases(np.stack(zeta))
-    return Network(U, np.ones(U.shape[1]), b, activation="relu")
-
-
-def _biases(target: np.ndarray) -> np.ndarray:
-    """b (k,) that make ζ_j/√j! (3, k) most nearly proportional to m_j(b)/√j!: a grid, then Gauss–Newton with m_j′ = m_{j+1}."""
-    orders = np.array(SCALAR_ORDERS)
-    weights = 1 / np.sqrt([[math.factorial(j)] for j in SCALAR_ORDERS])
-    shapes = weights * activations.relu.hermites(max(orders), 1.0, BIAS_GRID)[orders]  # (3, B)
-    b = BIAS_GRID[((shapes.T @ target) ** 2 / (shapes**2).sum(axis=0)[:, None]).argmax(axis=0)]
-    for _ in range(BIAS_STEPS):
-        moments = activations.relu.hermites(max(orders) + 1, 1.0, b)
-        shape, slope = weights * moments[orders], weights * moments[orders + 1]
-        a = (shape * target).sum(axis=0) / (shape**2).sum(axis=0)
-        tangent = a * (slope - shape * (shape * slope).sum(axis=0) / (shape**2).sum(axis=0))
-        step = (tangent * (target - a * shape)).sum(axis=0) / np.maximum((tangent**2).sum(axis=0), np.finfo(float).tiny)
-        b = np.clip(b + np.clip(step, -0.1, 0.1), BIAS_GRID[0], BIAS_GRID[-1])
-    return np.asarray(b)
+        zeta[j] = np.linalg.lstsq(gram**j, values, rcond=1e-6)[0]
+    scalars = fitted_scalars(zeta, activations.relu)
+    return Network(U * scalars.xi, scalars.a, scalars.b, activation="relu")
 
 
 def _cost(samples: Samples, start: AffineNetwork, parts: Decomposition) -> float:
-    """What ranks the starts: ½ E r²; on a population, where all are exact, how far u hides the least unit."""
+    """What ranks the starts: ½ E r²; on a population what the decomposition leaves of M."""
     if not math.isfinite(samples.n):
-        return float(-np.abs(parts.weights[-1] / parts.weights[0]))
+        return parts.residual
     return float(to_numpy(samples.mean(Risk(Students.of(start.consolidated())))[0])[0])
 
 
@@ -161,13 +143,13 @@ def _check(samples: Samples, k: int) -> None:
         raise ArgumentError(f"n_units must be at least 1, not {k}.")
     if k > d * (d + 1) // 2:
         raise ArgumentError(
-            f"n_units = {k} with {d} inputs: order 4 tells at most d(d+1)/2 = {d * (d + 1) // 2} units apart. Use fewer units, or a "
-            "larger ℓ of the two-tensor route."
+            f"n_units = {k} with {d} inputs: order 4 tells at most d(d+1)/2 = {d * (d + 1) // 2} units apart. Use fewer "
+            "units, or a larger ℓ of `hermite_init`."
         )
     needed = 8.0 * (3 * d**4 + (d * (d + 1) // 2) ** 2)
     if needed > MEMORY:
         raise ArgumentError(
-            f"{d} inputs: T_4 and the range of its flattening take {needed / 2**30:.1f} GiB, more than the {MEMORY / 2**30:.0f} GiB "
+            f"{d} inputs: T_4 and the range of its flattening take {needed / 2**30:.1f} GiB, and {MEMORY / 2**30:.0f} GiB are "
             "allowed. Project the inputs on fewer dimensions first."
         )
 

@@ -26,6 +26,7 @@ BIAS_GRID = np.linspace(-5.0, 5.0, 201)  # b/σ
 LENGTH_GRID = np.geomspace(0.05, 20.0, 41)
 POLISH_STEPS, LARGEST_STEP = 60, 0.5
 FARTHEST = 8.0  # |b|/σ beyond which a unit is a polynomial to rounding
+SIDE_ROWS = 2.0  # rows a parameter of a unit on its minority side, below which its kink is beyond reach
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,17 @@ class Scalars:
     residual: np.ndarray  # (k,) what the fit leaves of the ζ's, relative to them
 
 
-def kink_scalars(zeta: dict[int, np.ndarray], order: int, activation: Activation) -> Scalars:
+def reach(n: float, n_inputs: int) -> float:
+    """The largest |b|/σ of a unit that n rows can show: at least 2 (d + 1) of them must lie on its minority side."""
+    from scipy.special import ndtri
+
+    side = min(0.3, SIDE_ROWS * (n_inputs + 1) / n)
+    return min(FARTHEST, float(-ndtri(side))) if side > 0 else FARTHEST
+
+
+def kink_scalars(
+    zeta: dict[int, np.ndarray], order: int, activation: Activation, *, farthest: float = FARTHEST
+) -> Scalars:
     """RECOVERSCALARS, corrected, for φ with one kink: ReLU, leaky ReLU, |z|. ζ of the orders ℓ … ℓ+3; 2 and 3 do for ℓ = 1."""
     if activation.degree != 1.0 or activation.kinks != (0.0,):
         raise ActivationError(f"RECOVERSCALARS is for ReLU, leaky ReLU and the absolute value, not {activation.name}.")
@@ -50,7 +61,7 @@ def kink_scalars(zeta: dict[int, np.ndarray], order: int, activation: Activation
     table = np.stack([zeta.get(j, np.zeros(k)) for j in range(max(candidates) + 2)])
     top = table[q, unit]
     safe = np.where(top != 0, top, np.finfo(float).tiny)
-    b = np.clip(-(table[q + 1, unit] + (q - 2) * table[q - 1, unit]) / safe, -FARTHEST, FARTHEST)
+    b = np.clip(-(table[q + 1, unit] + (q - 2) * table[q - 1, unit]) / safe, -farthest, farthest)
     heights = np.stack(polynomials(max(candidates) - 2, b))[q - 2, unit]
     heights = np.where(heights != 0, heights, np.finfo(float).tiny)
     a = math.sqrt(2 * math.pi) * np.exp(b**2 / 2) * (-1.0) ** q * top / heights / activation.jumps[0]
@@ -58,29 +69,40 @@ def kink_scalars(zeta: dict[int, np.ndarray], order: int, activation: Activation
 
 
 def fitted_scalars(
-    zeta: dict[int, np.ndarray], activation: Activation, *, xi: np.ndarray | None = None, start: Scalars | None = None
+    zeta: dict[int, np.ndarray],
+    activation: Activation,
+    *,
+    xi: np.ndarray | None = None,
+    start: Scalars | None = None,
+    farthest: float = FARTHEST,
 ) -> Scalars:
     """Least squares on all the ζ's, weighted by 1/j!, the inverse of their variances; from a grid, or from `start`.
 
-    xi fixes the signs. Without them every sign is tried: orders that do not tell keep ξ = 1.
+    xi fixes the signs; without it both are tried, and orders that do not tell keep ξ = 1. farthest bounds |b|/σ, see `reach`.
     """
     orders = np.array(sorted(zeta))
     weights = np.array([1 / math.sqrt(math.factorial(int(j))) for j in orders])
     target = weights[:, None] * np.stack([zeta[int(j)] for j in orders])  # (J, k)
     if start is None:
-        signs, sigma, beta = _from_grid(target, weights, orders, activation, xi)
+        signs, sigma, beta = _from_grid(target, weights, orders, activation, xi, farthest)
     else:
         signs, sigma, beta = (start.xi if xi is None else xi), start.sigma, start.b / start.sigma
-    a, sigma, beta, residual = _polish(target, weights, orders, signs, sigma, beta, activation)
+    a, sigma, beta, residual = _polish(target, weights, orders, signs, sigma, beta, activation, farthest)
     return Scalars(signs, a, sigma * beta, sigma, residual)
 
 
 def _from_grid(
-    target: np.ndarray, weights: np.ndarray, orders: np.ndarray, activation: Activation, xi: np.ndarray | None
+    target: np.ndarray,
+    weights: np.ndarray,
+    orders: np.ndarray,
+    activation: Activation,
+    xi: np.ndarray | None,
+    farthest: float,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(ξ, σ, b/σ) that explain most, a solved for."""
     lengths = LENGTH_GRID if activation.degree is None else np.ones(1)
-    moments = activation.hermites(int(orders.max()), lengths[:, None], lengths[:, None] * BIAS_GRID)[orders]  # (J, L, B)
+    biases = BIAS_GRID * min(1.0, farthest / BIAS_GRID[-1])
+    moments = activation.hermites(int(orders.max()), lengths[:, None], lengths[:, None] * biases)[orders]  # (J, L, B)
     shapes = weights[:, None, None] * moments
     best = np.full(target.shape[1], -np.inf)
     signs, sigma, beta = (np.ones(target.shape[1]) for _ in range(3))
@@ -93,8 +115,8 @@ def _from_grid(
         better = value > best if xi is None else xi == sign
         best = np.where(better, value, best)
         signs = np.where(better, sign, signs)
-        sigma = np.where(better, lengths[chosen // len(BIAS_GRID)], sigma)
-        beta = np.where(better, BIAS_GRID[chosen % len(BIAS_GRID)], beta)
+        sigma = np.where(better, lengths[chosen // len(biases)], sigma)
+        beta = np.where(better, biases[chosen % len(biases)], beta)
     return signs, sigma, beta
 
 
@@ -106,6 +128,7 @@ def _polish(
     sigma: np.ndarray,
     beta: np.ndarray,
     activation: Activation,
+    farthest: float,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Levenberg–Marquardt in (a, log σ, β = b/σ) for every unit at once; σ stays where φ is homogeneous.
 
@@ -117,7 +140,7 @@ def _polish(
     a, shape, tangents, value = _linearized(target, scale, orders, sigma, beta, activation, lengths_free)
     for _ in range(POLISH_STEPS):
         step = _steps(target - a * shape, shape, tangents, damping)
-        trial_beta = np.clip(beta + step[0], -FARTHEST, FARTHEST)
+        trial_beta = np.clip(beta + step[0], -farthest, farthest)
         trial_sigma = np.clip(sigma * np.exp(step[1]), 1e-3, 1e3) if lengths_free else sigma
         found = _linearized(target, scale, orders, trial_sigma, trial_beta, activation, lengths_free)
         better = found[3] <= value

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from weightlift.activations import Activation, get
+from weightlift.activations import Activation, get, relu
 from weightlift.certificate import Certificate
+from weightlift.certificate.exactness import ROUNDING_FACTOR
 from weightlift.errors import ArgumentError
 from weightlift.moments import remove_linear
 from weightlift.network import Network
 from weightlift.recovery.problem import Problem
-from weightlift.recovery.stages import Answer, StageReport, search_stage, single_fit, tensor_stage
+from weightlift.recovery.stages import Answer, StageReport, search_stage, single_fit, tensor_stage, up_to_signs_stage
 from weightlift.subspace import SecondMoment, estimate_rank
 
 __all__ = ["Recovery", "StageReport", "recover"]
@@ -94,8 +95,11 @@ def _recover(problem: Problem, width: int, max_work: float) -> Recovery:
         single_fit(problem, width, stages, answers)
     else:
         if problem.method in ("auto", "tensor"):
-            tensor_stage(problem, width, stages, answers)
-        if problem.method != "tensor" and not _certified(answers):
+            if width <= problem.rows.d or not _up_to_signs(problem):
+                tensor_stage(problem, width, stages, answers)
+            if _up_to_signs(problem) and not _certified(answers):
+                up_to_signs_stage(problem, width, stages, answers)
+        if problem.method != "tensor" and not _settled(answers, width):
             search_stage(problem, width, max_work, stages, answers)
     certified = [answer for answer in answers if answer[2]]
     _, network, certificate = min(certified or answers, key=lambda answer: answer[0])
@@ -144,3 +148,14 @@ def _known_outputs(output_weights: Any, n_units: int | str) -> np.ndarray | None
 
 def _certified(answers: list[Answer]) -> bool:
     return any(certificate for _, _, certificate in answers)
+
+
+def _settled(answers: list[Answer], width: int) -> bool:
+    """Certified, or an exact fit that is ambiguous whatever the search finds: units may be reflected, or are linear on every row."""
+    exact = [c for _, _, c in answers if c.rounding_level <= ROUNDING_FACTOR]
+    return _certified(answers) or any(c.sign_patterns is not None or c.network.n_units > width for c in exact)
+
+
+def _up_to_signs(problem: Problem) -> bool:
+    """Whether units can be fitted before their signs are known: σ(u) = u + σ(−u), with output weights that are free."""
+    return problem.bias and problem.activation == relu and problem.outputs is None

@@ -10,21 +10,24 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from weightlift.certificate import Certificate, Status
-from weightlift.errors import ActivationError, ArgumentError, NotGaussianWarning, SingularError, WeightliftError
-from weightlift.initialization import tensor_init
+from weightlift.errors import ArgumentError, NotGaussianWarning, SingularError, TooFewRowsError, WeightliftError
+from weightlift.hermite.symmetric import symmetric_dimension
+from weightlift.initialization import hermite_init, overcomplete_init, robust_init, tensor_init, with_large_biases
 from weightlift.moments import choose_moments
 from weightlift.moments.gaussianity import gaussianity
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
 from weightlift.recovery.problem import Problem
-from weightlift.refinement import gauss_newton
+from weightlift.refinement import SignlessFit, gauss_newton, refine_up_to_signs
 from weightlift.samples import Covariance, Samples, Whitening
 from weightlift.samples.counting import Counted
 from weightlift.search import expand_prune
 from weightlift.search.expand_prune import without_offset
 
 ROWS_A_PARAMETER = 12.0  # beyond these the search runs on a part of the rows, and the fit on all
-REFINEMENT_STEPS, POLISH_STEPS = 80, 8
+REFINEMENT_STEPS, BIASED_STEPS, POLISH_STEPS = 80, 30, 8  # a biased tensor start settles in 20 steps, or the search is shorter
+MOMENT_ROWS_A_PARAMETER, MOMENT_ROWS_A_PAIR = 2.8, 12.0  # with biases: where one tensor start in two led to the network
+LARGE_BIAS_ROWS = 5_000  # below, a bias that T_2 does not show leaves too few rows beyond its kink
 MEAN_LEVEL = 6.0  # standard deviations of n‖ν‖² ~ χ² above which the inputs have a mean
 
 Answer = tuple[float, Network, Certificate]  # risk, network in raw inputs, its certificate
@@ -52,15 +55,43 @@ def tensor_stage(
     try:
         centred, center = _centred(problem)
         _check_moments(problem, centred)
-        start = tensor_init(centred, width, problem.activation, center=center, rng=problem.rng)
-        network = replace(start.network, b=np.zeros(width))
-        _finish(problem, network, "tensor start + Gauss–Newton", passes, began, stages, answers)
+        if problem.bias:
+            _check_rows(problem, width)
+            rng = problem.rng.spawn(1)[0]
+            network = hermite_init(centred, width, problem.activation, offset=problem.offset, rng=rng).network
+            steps = BIASED_STEPS
+        else:
+            start = tensor_init(centred, width, problem.activation, center=center, rng=problem.rng)
+            network, steps = replace(start.network, b=np.zeros(width)), REFINEMENT_STEPS
+        _finish(problem, network, "tensor start + Gauss–Newton", passes, began, stages, answers, steps=steps)
     except WeightliftError as error:
         if problem.method == "tensor":
             raise
         spent = problem.white.tally.passes - passes
         seconds = time.perf_counter() - began
         stages.append(StageReport("tensor start", width, 0, 0.0, spent, math.nan, str(error), seconds))
+
+
+def up_to_signs_stage(
+    problem: Problem, width: int, stages: list[StageReport], answers: list[Answer]
+) -> None:
+    """Biased ReLU units that moments show up to sign only: more of them than inputs, or some with large biases."""
+    passes, began = problem.white.tally.passes, time.perf_counter()
+    try:
+        _check_moments(problem, problem.white)
+        fit = _overcomplete(problem, width) if width > problem.rows.d else _large_biases(problem, width)
+        network, name = fit.network, "units up to sign + Gauss–Newton"
+        if network is None:
+            network, name = fit.function.consolidated(), f"{fit.function.n_units} units beside an affine function"
+        elif network.n_units < width:
+            raise SingularError(f"{network.n_units} of {width} units were found, and no row shows another; ask for fewer.")
+        _finish(problem, network, name, passes, began, stages, answers)
+    except WeightliftError as error:
+        if problem.method == "tensor" and not answers:
+            raise
+        spent = problem.white.tally.passes - passes
+        seconds = time.perf_counter() - began
+        stages.append(StageReport("units up to sign", width, 0, 0.0, spent, math.nan, str(error), seconds))
 
 
 def search_stage(
@@ -124,11 +155,13 @@ def _finish(
     began: float,
     stages: list[StageReport],
     answers: list[Answer],
+    *,
+    steps: int = REFINEMENT_STEPS,
 ) -> None:
     """Refine a network of whitened inputs on the training rows, and judge it; with noise, refit on all rows first."""
     unit = problem.activation.degree is not None
     free = problem.free + "c" * (network.c != 0.0 and not problem.offset)
-    fit = gauss_newton(problem.white, network, free=free, iterations=REFINEMENT_STEPS, tol=1e-12, unit=unit)
+    fit = gauss_newton(problem.white, network, free=free, iterations=steps, tol=1e-12, unit=unit)
     net, risk = fit.network, float(fit.risks[0])
     if not problem.offset and net.c:
         net = replace(without_offset(net), c=0.0)
@@ -181,9 +214,7 @@ def _centred(problem: Problem) -> tuple[Samples, np.ndarray | None]:
 
 
 def _check_moments(problem: Problem, centred: Samples) -> None:
-    """What moments need: no biases to fit, a covariance, moments that do not vanish, Gaussian inputs."""
-    if problem.bias:
-        raise ActivationError("moments of order ≤ 4 are used for networks without biases; biases go to the search.")
+    """What moments need: a covariance, moments that do not vanish, Gaussian inputs."""
     if problem.whitening is None:
         raise SingularError("the inputs cannot be whitened; moments need independent columns.")
     choose_moments(problem.activation)
@@ -194,9 +225,33 @@ def _check_moments(problem: Problem, centred: Samples) -> None:
         warnings.warn(f"{test}; moment methods assume a Gaussian.", NotGaussianWarning, stacklevel=5)
 
 
+def _check_rows(problem: Problem, width: int) -> None:
+    """Tensors in k dimensions drown in noise below some rows; the search is then the shorter way."""
+    n, d, p = problem.white.n, problem.rows.d, problem.parameters(width)
+    needed = max(MOMENT_ROWS_A_PARAMETER * p, MOMENT_ROWS_A_PAIR * width**2)
+    if width > d:
+        needed = MOMENT_ROWS_A_PAIR * symmetric_dimension(d, 2) ** 2
+    if problem.method == "auto" and n < needed:
+        raise TooFewRowsError(f"moments were not used: {n} rows, and {width} units with biases take about {needed:.0f}.")
+
+
 def _searched_rows(problem: Problem, width: int) -> Counted:
     """As many rows as a search needs: beyond twelve a parameter more rows cost time and tell nothing new about the basin."""
     wanted = max(ROWS_A_PARAMETER * problem.parameters(width), 1000)
     if problem.white.n <= 2 * wanted:
         return problem.white
     return problem.white.split(wanted / problem.white.n, seed=int(problem.rng.integers(2**31)))[0].persist()
+
+
+def _overcomplete(problem: Problem, width: int) -> SignlessFit:
+    """The subspace power method on T_4 and T_5 of all rows, refined on as many as a search needs."""
+    starts = overcomplete_init(problem.white, width, rng=problem.rng.spawn(1)[0]).starts
+    return refine_up_to_signs(_searched_rows(problem, width), *starts, offset=problem.offset)
+
+
+def _large_biases(problem: Problem, width: int) -> SignlessFit:
+    """The units that T_2 shows, then the others from the rows beyond their kinks."""
+    if problem.white.n < LARGE_BIAS_ROWS:
+        raise TooFewRowsError(f"large biases were not sought: {problem.white.n} rows, they take about {LARGE_BIAS_ROWS}.")
+    visible = robust_init(problem.white, width, rng=problem.rng.spawn(1)[0])
+    return with_large_biases(problem.white, visible.function, width, offset=problem.offset)

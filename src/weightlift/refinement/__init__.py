@@ -1,6 +1,19 @@
 """From a start to the units: descent on the empirical risk, first and second order."""
 
+from weightlift.refinement.affine import AffineNetwork, fit_affine
 from weightlift.refinement.gauss_newton import Refinement, gauss_newton, project_outputs
 from weightlift.refinement.gradient_descent import Descent, gradient_descent, step_size
+from weightlift.refinement.up_to_signs import SignlessFit, refine_up_to_signs
 
-__all__ = ["Descent", "Refinement", "gauss_newton", "gradient_descent", "project_outputs", "step_size"]
+__all__ = [
+    "AffineNetwork",
+    "Descent",
+    "Refinement",
+    "SignlessFit",
+    "fit_affine",
+    "gauss_newton",
+    "gradient_descent",
+    "project_outputs",
+    "refine_up_to_signs",
+    "step_size",
+]

@@ -23,7 +23,8 @@ from weightlift.namespaces import Array, array_namespace, as_like, matmul_transp
 from weightlift.network import Network
 from weightlift.samples import Block, Samples, Sums
 
-RIDGE = 1e-13  # of the unit diagonal of the scaled Gram matrix
+RIDGE = 1e-13  # of the largest singular value of the scaled Gram matrix
+DEAD = 1e-8  # of the largest feature
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +64,7 @@ class AffineNetwork:
 
 
 def fit_affine(samples: Samples, units: Network | None, *, truncation: float = math.inf) -> AffineNetwork:
-    """The least-squares output weights, v and c for given units (up to sign); rows with a feature above `truncation` are left out.
+    """Least-squares output weights, v and c for given units (up to sign); rows with a feature above `truncation` are left out.
 
     >>> import weightlift as wl
     >>> truth = wl.teachers.biased(4, 3, rng=0)
@@ -75,7 +76,8 @@ def fit_affine(samples: Samples, units: Network | None, *, truncation: float = m
     if units is not None:
         require_relu(units)
     total, target = (to_numpy(s) for s in samples.mean(AffineRegression(samples.d, units, truncation)))
-    root = np.sqrt(np.maximum(np.diagonal(total), np.finfo(float).tiny))
+    root = np.sqrt(np.diagonal(total))
+    root = np.where(root > DEAD * root.max(), root, np.inf)  # a unit that no row activates has output weight zero
     scaled = total / np.outer(root, root)
     solution = np.linalg.lstsq(scaled, target / root, rcond=RIDGE)[0] / root
     k = 0 if units is None else units.n_units
@@ -113,9 +115,8 @@ class AffineRegression:
         d = self.n_inputs
         W, _, b = _parts(self.units, d)
         V, e = np.column_stack([np.zeros(d), np.eye(d)]), np.append(1.0, np.zeros(d))
-        blocks = [[("relu", W, b, "relu", W, b), ("relu", W, b, "linear", V, e)], [None, ("linear", V, e, "linear", V, e)]]
-        (own, cross), (_, line) = [[_inner(*p) if p else np.empty(0) for p in row] for row in blocks]
-        phi = network.activation
+        own, cross = _inner("relu", W, b, "relu", W, b), _inner("relu", W, b, "linear", V, e)
+        line, phi = np.eye(d + 1), network.activation
         target = [_inner(p, U, h, phi, network.W, network.b) @ network.a for p, U, h in (("relu", W, b), ("linear", V, e))]
         constant = np.concatenate([cross[:, 0], line[:, 0]])  # E of each feature
         return np.block([[own, cross], [cross.T, line]]), np.concatenate(target) + network.c * constant

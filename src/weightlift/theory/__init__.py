@@ -5,6 +5,7 @@ Of mondelli2019: trivial predictors, separated isotropic weights, lower bounds o
 
 from weightlift.theory.assumptions import Assumptions, assumptions
 from weightlift.theory.conditioning import Conditioning, conditioning
+from weightlift.theory.hermite_objective import HermiteObjective, hermite_objective
 from weightlift.theory.local_geometry import (
     Contraction,
     DefiniteRadius,
@@ -34,6 +35,7 @@ __all__ = [
     "DefiniteRadius",
     "GradientDeviation",
     "GradientParts",
+    "HermiteObjective",
     "HessianBounds",
     "LocalConstants",
     "NoisyDescent",
@@ -52,6 +54,7 @@ __all__ = [
     "empirical_spectrum",
     "gradient_deviation",
     "gradient_parts",
+    "hermite_objective",
     "hessian_bounds",
     "hessian_operator",
     "local_constants",
