@@ -174,7 +174,7 @@ def test_words_table_and_json():
         assert word in text
     assert lines["parameters p"][0] == "105"
     assert lines["regime"][0] == "independent"
-    assert lines['recover(method="tensor")'][0] == "–"
+    assert lines['recover(method="tensor")'][0] == "applies"
     plain = json.loads(json.dumps(found.as_dict()))
     assert plain["regime"]["regime"] == "INDEPENDENT"
     assert plain["rows_per_parameter"] == pytest.approx(300 / 105)
@@ -184,6 +184,22 @@ def test_words_table_and_json():
     assert "fewer than" in str(few)
     assert diagnose.shape(20, 5).determined is None
     assert "years" in str(diagnose.shape(500, 5000))
+
+
+def test_methods_follow_the_shape():
+    """Moments: k ≤ d, or biased ReLU up to d(d−1)/2 units; never where M3 = M4 = 0."""
+    applies = [
+        ({"n_inputs": 10, "n_units": 10}, True),
+        ({"n_inputs": 10, "n_units": 11}, False),
+        ({"n_inputs": 10, "n_units": 45, "bias": True}, True),
+        ({"n_inputs": 10, "n_units": 46, "bias": True}, False),
+        ({"n_inputs": 10, "n_units": 12, "bias": True, "activation": "tanh"}, False),
+        ({"n_inputs": 10, "n_units": 1, "activation": "quadratic"}, False),
+    ]
+    for arguments, expected in applies:
+        assert diagnose.shape(**arguments).methods[0].applies is expected, arguments
+    assert not diagnose.shape(10, 3, n=30).methods[1].applies  # no more rows than parameters
+    assert diagnose.shape(10, 3, n=31).methods[1].applies
 
 
 def test_users_activations_are_undecided(rng):

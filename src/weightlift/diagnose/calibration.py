@@ -67,6 +67,8 @@ MEASURED = (
     Measured("relu", False, 50, 5, 3.0, 40, 40, EFFICIENCY),
     Measured("relu", False, 100, 5, 3.0, 20, 20, EFFICIENCY),
     Measured("relu", False, 20, 10, 1.25, 0, 8, SWEEP),
+    Measured("relu", False, 20, 10, 1.5, 3, 8, SWEEP),
+    Measured("relu", False, 20, 10, 2.0, 8, 8, SWEEP),
     Measured("relu", False, 30, 15, 4.0, 11, 11, EFFICIENCY),
     Measured("relu", False, 60, 30, 8.0, 5, 5, GPU),
     Measured("relu", False, 100, 50, 10.0, 2, 2, GPU),

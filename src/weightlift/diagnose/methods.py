@@ -28,17 +28,26 @@ def methods_for(
 
 def _tensor(d: int, k: int, phi: Activation, bias: bool, gaussian: str) -> Method:
     name = 'recover(method="tensor")'
-    if k > d:
-        return Method(name, False, f"moments of order ≤ 4 need independent weights, k ≤ d; here {k} > {d}.")
-    if bias:
-        return Method(name, False, "moments of order ≤ 4 are used for networks without biases.")
     if gaussian:
         return Method(name, False, gaussian)
+    if k > d:
+        return _overcomplete(name, d, k, phi, bias)
     try:
         choice = choose_moments(phi)
     except ActivationError as error:
         return Method(name, False, str(error))
+    if bias:
+        return Method(name, True, "Gaussian inputs; M2, M3 and M4 diagonalised together, many rows beside d² [awasthi2021].")
     return Method(name, True, f"Gaussian inputs; M{choice.j2} gives the span, M{choice.j3} the directions; O(n d k) a pass.")
+
+
+def _overcomplete(name: str, d: int, k: int, phi: Activation, bias: bool) -> Method:
+    if not bias or phi.name != "relu":
+        return Method(name, False, f"moments of order ≤ 4 need independent weights, k ≤ d; here {k} > {d}.")
+    most = d * (d - 1) // 2
+    if k > most:
+        return Method(name, False, f"T⁽⁴⁾ and T⁽⁵⁾ hold at most d(d−1)/2 = {most} units; here {k}.")
+    return Method(name, True, f"Gaussian inputs; T⁽⁴⁾ and T⁽⁵⁾ by the subspace power method, k ≤ {most}; very many rows.")
 
 
 def _search(k: int, rows: int | None, parameters: int, regime: RegimeFinding) -> Method:
