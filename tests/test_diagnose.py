@@ -200,6 +200,15 @@ def test_methods_follow_the_shape():
         assert diagnose.shape(**arguments).methods[0].applies is expected, arguments
     assert not diagnose.shape(10, 3, n=30).methods[1].applies  # no more rows than parameters
     assert diagnose.shape(10, 3, n=31).methods[1].applies
+    assert "days" in diagnose.shape(500, 5000).methods[1].why
+
+
+def test_a_polynomial_network_is_counted(rng):
+    """k d + k = 48 parameters against C(5, 3) + 3 = 13 coefficients; with 2 units 8 against 13."""
+    many, few = (Network(rng.normal(size=(3, k)), activation=CUBIC) for k in (12, 2))
+    assert diagnose.network(many).identifiability.answer is Identifiable.NO
+    assert "13 coefficients" in diagnose.network(many).identifiability.reasons[0]
+    assert diagnose.network(few).identifiability.answer is Identifiable.GENERICALLY
 
 
 def test_users_activations_are_undecided(rng):

@@ -73,6 +73,17 @@ def test_the_truth_itself_makes_the_bound_vacuous():
     assert "vacuous" in str(found)
 
 
+def test_weights_that_are_not_isotropic_make_the_bound_vacuous(rng):
+    """Orthonormal weights have η_avg = 1: for tanh c₁ = 2σ̂₁² r exceeds Var y, and 1 − c₂ > 0 does not help."""
+    net = teachers.haar(30, 30, center=False, activation="tanh", rng=rng)
+    found = separated_bound(net, Network(unit(rng, 30, 1), activation="tanh"))
+    assert found.c2 < 1.0
+    assert found.trivial < found.c1
+    assert found.vacuous
+    assert found.bound == 0.0
+    assert "isotropic" in found.reason
+
+
 def test_networks_that_the_theorems_do_not_cover_are_refused():
     net = Network(np.eye(3), activation="tanh")
     for bad, words in [

@@ -50,7 +50,7 @@ __all__ = [
     "shape",
 ]
 
-LEAST_ORDER_WORK = 2e11  # d k³, above which the powers of a network's weights are not formed
+LEAST_ORDER_WORK = 1e10  # d k³, above which the powers of a network's weights are not formed
 MINORITY = 2  # times d + 1: rows on a unit's minority side below which its kink is out of reach
 
 
@@ -105,9 +105,10 @@ def network(net: Network, *, n: int | None = None, offset: bool | None = None) -
         else:
             notes.append("W^⊗ℓ is too large to form; ℓ is that of generic weights.")
     regime = find_regime(d, k, phi, order=order, smallest=smallest, weights=weights)
+    identifiability = of_network(net, _parameters(d, k, phi, bias, offset), offset=offset)
     if rows is not None:
         notes += _hidden_units(net, lengths, rows)
-    return _diagnosis(d, k, rows, phi, bias, offset, of_network(net, offset=offset), regime, tuple(notes))
+    return _diagnosis(d, k, rows, phi, bias, offset, identifiability, regime, tuple(notes))
 
 
 def data(
@@ -164,6 +165,7 @@ def _diagnosis(
 ) -> Diagnosis:
     parameters = _parameters(d, k, phi, bias, offset)
     samples = estimate_rows(d, k, phi, parameters, bias=bias)
+    cost = estimate_cost(d, k, phi, samples.enough if n is None else n, bias=bias)
     s = polynomial_coefficients(phi)
     return Diagnosis(
         d,
@@ -176,9 +178,11 @@ def _diagnosis(
         parameters,
         identifiability,
         regime,
-        methods_for(d, k, phi, regime, bias=bias, rows=n, parameters=parameters, gaussian=gaussian),
+        methods_for(
+            d, k, phi, regime, bias=bias, rows=n, parameters=parameters, seconds=cost.seconds_typical, gaussian=gaussian
+        ),
         samples,
-        estimate_cost(d, k, phi, samples.enough if n is None else n, bias=bias),
+        cost,
         notes,
     )
 

@@ -31,7 +31,7 @@ class Identifiable(Enum):
     GENERICALLY = "identifiable for almost all weights, up to the symmetries of the activation"
     AMBIGUOUS = "ambiguous: other networks of this width are the same function"
     NO = "not identifiable: the function does not determine its units"
-    UNKNOWN = "undecided: no theorem that we know says so for this activation"
+    UNKNOWN = "undecided: neither proved nor refuted"
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,14 @@ def of_shape(d: int, k: int, phi: Activation, parameters: int, *, bias: bool) ->
     return Identifiability(Identifiable.GENERICALLY, (reason,))
 
 
-def of_network(net: Network, *, offset: bool) -> Identifiability:
+def of_network(net: Network, parameters: int, *, offset: bool) -> Identifiability:
     """For the weights that the network has: superfluous units and sign patterns, exact and near."""
     s = polynomial_coefficients(net.activation)
-    if s is not None and len(s) <= 3 and net.n_units > 1:
-        return _of_polynomial(net.n_inputs, net.n_units, len(s) - 1, [], 0, bool(net.b.any()))
+    counted = None
+    if s is not None:
+        counted = of_shape(net.n_inputs, net.n_units, net.activation, parameters, bias=bool(net.b.any()))
+        if counted.answer is Identifiable.NO:
+            return counted
     found = irreducible(net)
     reasons = [f"Units {_list(f.units)}: {f.kind.value}" for f in (*found.exact, *found.near)[:4]]
     if not found.irreducible:
@@ -80,7 +83,9 @@ def of_network(net: Network, *, offset: bool) -> Identifiability:
     if len(patterns.near) and not patterns.symmetry:
         size = patterns.near_sizes[0] / patterns.scale
         reasons.append(f"{len(patterns.near)} sign patterns nearly leave f unchanged, the nearest to {size:.1e} of scale.")
-    if s is not None or net.activation.reflection is None:
+    if counted is not None:
+        return Identifiability(counted.answer, (*reasons, *counted.reasons))
+    if net.activation.reflection is None:
         reasons.append("No uniqueness theorem for this activation; the certificate checks local uniqueness.")
         return Identifiability(Identifiable.UNKNOWN, tuple(reasons))
     reasons = reasons or ["No superfluous unit, and no sign pattern leaves f unchanged."]

@@ -9,18 +9,28 @@ from weightlift.errors import ActivationError
 from weightlift.moments import choose_moments
 
 WIDEST = 50  # units of the widest network that the search has recovered
+MOST_SECONDS = 30 * 86400.0  # of one core: beyond, a search is not practical
 MOMENT_ORDER = 6  # highest order whose sample means are usable with ordinary numbers of rows
 
 
 def methods_for(
-    d: int, k: int, phi: Activation, regime: RegimeFinding, *, bias: bool, rows: int | None, parameters: int, gaussian: str = ""
+    d: int,
+    k: int,
+    phi: Activation,
+    regime: RegimeFinding,
+    *,
+    bias: bool,
+    rows: int | None,
+    parameters: int,
+    seconds: float,
+    gaussian: str = "",
 ) -> tuple[Method, ...]:
-    """Advice on every method; `gaussian` says why the inputs are not Gaussian, where they are known not to be."""
+    """Advice on every method; `seconds` is what a search takes, `gaussian` says why the inputs are not, where that is known."""
     if regime.regime is Regime.DEGENERATE:
         return (Method("recover", False, "the units are not determined; fit a quadratic form by least squares instead."),)
     return (
         _tensor(d, k, phi, bias, gaussian),
-        _search(k, rows, parameters, regime),
+        _search(k, rows, parameters, seconds, regime),
         _exact_moments(k, d, phi, regime),
         Method("refinement from a start of your own", True, "gauss_newton or gradient_descent, for any φ, k and inputs."),
     )
@@ -50,12 +60,14 @@ def _overcomplete(name: str, d: int, k: int, phi: Activation, bias: bool) -> Met
     return Method(name, True, f"Gaussian inputs; T⁽⁴⁾ and T⁽⁵⁾ by the subspace power method, k ≤ {most}; very many rows.")
 
 
-def _search(k: int, rows: int | None, parameters: int, regime: RegimeFinding) -> Method:
+def _search(k: int, rows: int | None, parameters: int, seconds: float, regime: RegimeFinding) -> Method:
     name = 'recover(method="search")'
     if rows is not None and rows <= parameters:
         return Method(name, False, f"least squares needs more rows than the {parameters:,} parameters.")
     if regime.regime is Regime.CONJECTURED_HARD:
         return Method(name, False, "it can be tried, but success would contradict a conjecture that many believe.")
+    if seconds > MOST_SECONDS:
+        return Method(name, False, f"it would take about {seconds / 86400:,.0f} days of one core.")
     if k > WIDEST:
         return Method(name, True, f"any inputs; not measured beyond {WIDEST} units, and its cost grows like k⁴ d³.")
     return Method(name, True, "annealed least squares, any inputs; exact widths up to 50 units were recovered.")
