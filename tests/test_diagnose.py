@@ -101,12 +101,12 @@ def test_networks_with_superfluous_units():
 
 
 def test_units_beyond_the_reach_of_the_rows():
-    """Φ(−3) = 0.00135: 2,000 rows leave 2.7 on the minority side, 2 (d + 1) = 22 are wanted."""
+    """Φ(−3) = 0.00135: 12,000 rows leave 16.2 on the minority side, 2 (d + 1) = 22 are wanted."""
     net = teachers.conditioned(10, 3, activation="relu", rng=0)
     W = net.W / np.linalg.norm(net.W, axis=0)
-    few = diagnose.network(Network(W, b=[3.0, 0.0, -3.0]), n=2000)
+    few = diagnose.network(Network(W, b=[3.0, 0.0, -3.0]), n=12_000)
     assert [note.split(":")[0] for note in few.notes] == ["Unit 0", "Unit 2"]
-    assert "2.7" in few.notes[0]
+    assert "16.2" in few.notes[0]
     assert not diagnose.network(Network(W, b=[3.0, 0.0, -3.0]), n=20_000).notes
 
 
