@@ -44,6 +44,8 @@ BENCHMARKS = {
     "zhong2017": Benchmark((), ("--full",)),
     "awasthi2021": Benchmark((), ("--full",)),
     "awasthi2021_robust": Benchmark((), ("--full",)),
+    "mondelli2019": Benchmark((), ("--full",)),
+    "overcomplete": Benchmark((), ("--full",)),
     "sample_efficiency": Benchmark((), ("--moonshots",)),
     "peers": Benchmark((), ("--full",)),
     "sources": Benchmark((), ("--full",)),

@@ -6,7 +6,8 @@ Methods     "kcl"       joint diagonalisation of random slices, then of slices a
             or a callable (R, rng=…) -> Decomposition on the reduced tensor R (r, …, r);
             these need independent factors, rank ≤ n. More components than dimensions:
             "subspace_power"  order 4, independent squares uuᵀ; the default for rank > n
-            "implicit_cp"     any order, least squares from random starts, through values T(u, …, u) alone.
+            "implicit_cp"     any order, least squares from random starts, through values T(u, …, u) alone
+            "power_iteration", "contracted_power"  any order, incoherent factors of like weights; cheap.
 The tensor is first reduced to the range of its unfolding, n dimensions to at most r.
 """
 
@@ -26,6 +27,7 @@ from weightlift.decomposition.jennrich import Pencil, jennrich, shared_direction
 from weightlift.decomposition.joint_diagonalization import JointDiagonalization, joint_diagonalize
 from weightlift.decomposition.kcl import kcl
 from weightlift.decomposition.least_squares import polish
+from weightlift.decomposition.power_iteration import power_iteration
 from weightlift.decomposition.power_method import power_method
 from weightlift.decomposition.subspace_power import flattened_range, subspace_power
 from weightlift.decomposition.tensors import Real, compose, multilinear, range_basis, symmetric_tensor
@@ -45,6 +47,7 @@ __all__ = [
     "joint_diagonalize",
     "kcl",
     "polish",
+    "power_iteration",
     "power_method",
     "shared_directions",
     "subspace_power",
@@ -52,7 +55,12 @@ __all__ = [
 
 Method = Callable[..., Decomposition]
 METHODS: dict[str, Method] = {"kcl": kcl, "jennrich": jennrich, "power": power_method}
-OVERCOMPLETE: dict[str, Method] = {"subspace_power": subspace_power, "implicit_cp": implicit_cp}
+OVERCOMPLETE: dict[str, Method] = {
+    "subspace_power": subspace_power,
+    "implicit_cp": implicit_cp,
+    "power_iteration": power_iteration,
+    "contracted_power": partial(power_iteration, begin="contracted"),
+}
 AUTO: tuple[Method, ...] = (kcl, partial(kcl, diagonalizer="qrj1d"))  # the second is slower, and settles in more noise
 
 
@@ -132,7 +140,8 @@ def _overcomplete(R: Real, rank: int | None, method: str | Method, *, side: int)
         return "subspace_power", rank
     raise ArgumentError(
         f"rank={rank} exceeds the side n={side} of the tensor: {', '.join(METHODS)} need independent factors. More components "
-        "than dimensions need an overcomplete method: 'subspace_power' (order 4) or 'implicit_cp'."
+        "than dimensions need an overcomplete method: 'subspace_power' (order 4), 'implicit_cp', 'power_iteration' or "
+        "'contracted_power'."
     )
 
 
