@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from weightlift.certificate import Certificate, Status, certify
     from weightlift.decomposition import decompose
+    from weightlift.estimator import OneHiddenLayerClassifier, OneHiddenLayerRegressor
     from weightlift.geometry import distance
     from weightlift.matching import match
     from weightlift.network import Network
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "Certificate": "certificate",
     "Network": "network",
+    "OneHiddenLayerClassifier": "estimator",
+    "OneHiddenLayerRegressor": "estimator",
     "Recovery": "recovery",
     "Status": "certificate",
     "certify": "certificate",
@@ -67,6 +70,8 @@ _MODULES = {
 __all__ = [
     "Certificate",
     "Network",
+    "OneHiddenLayerClassifier",
+    "OneHiddenLayerRegressor",
     "Recovery",
     "Status",
     "__version__",
