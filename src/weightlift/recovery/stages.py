@@ -25,6 +25,7 @@ from weightlift.search.expand_prune import without_offset
 
 ROWS_A_PARAMETER = 12.0  # beyond these the search runs on a part of the rows, and the fit on all
 REFINEMENT_STEPS, POLISH_STEPS = 80, 8
+TINY_OFFSET = 1e-10  # relative to the target's root mean square
 MEAN_LEVEL = 6.0  # standard deviations of n‖ν‖² ~ χ² above which the inputs have a mean
 
 Answer = tuple[float, Network, Certificate]  # risk, network in raw inputs, its certificate
@@ -136,6 +137,7 @@ def _finish(
     if problem.outputs is not None and net.n_units == len(problem.outputs):
         final, fixed = _with_outputs(final, problem.outputs), problem.free.replace("a", "")
     final = gauss_newton(problem.train, final, free=fixed, iterations=POLISH_STEPS, damping=1e-12).network
+    final = _without_tiny_offset(problem, final, fixed)
     certificate = problem.certify(final)
     if certificate.status is Status.STATISTICAL:
         final, certificate = _refit(problem, final, certificate, fixed)
@@ -158,6 +160,14 @@ def _with_outputs(network: Network, outputs: np.ndarray) -> Network:
     a = outputs[chosen]
     scale = np.abs(network.a / a) ** (1 / q) if q else np.ones_like(a)
     return replace(network, W=network.W * scale, b=network.b * scale, a=a)
+
+
+def _without_tiny_offset(problem: Problem, network: Network, free: str) -> Network:
+    """c = 0 where the fitted c is a rounding error: rows on which every unit is silent would show it."""
+    if not network.c or abs(network.c) > TINY_OFFSET * math.sqrt(2 * problem.energy):
+        return network
+    start = replace(network, c=0.0)
+    return gauss_newton(problem.train, start, free=free.replace("c", ""), iterations=POLISH_STEPS, damping=1e-12).network
 
 
 def _refit(
