@@ -1,5 +1,4 @@
-"""How a fit goes: recover and certify; where that fails, a ridge chosen on held-out rows, or the recovered fit if it predicts
-better."""
+"""How a fit goes: recover and certify; where that fails, the fit, with a ridge or without, of the least held-out risk."""
 
 from __future__ import annotations
 
@@ -28,7 +27,6 @@ from weightlift.subspace import SecondMoment, estimate_rank
 DEFAULT_WORK = 3000.0
 WARM_STEPS = 80
 EXPLAINED = 1e-12  # E r²/Var y at which the rows are explained, whatever the certificate says of the units
-CLEARLY = 0.98  # the recovered fit is kept if its expected risk is this much below the ridge's
 
 
 @dataclass(frozen=True)
@@ -135,11 +133,10 @@ def _recovered(task: Task) -> Fit:
 
 
 def _ridge(task: Task, recovery: Recovery | None, reason: str) -> Fit:
-    """The ridge fit, or the recovered network where its rows are explained or it promises less risk; never certified."""
+    """The fit of the least held-out risk, never certified; a recovered network that explains its rows is kept."""
     X, y, w = task.rows.host
     spent = 0.0 if recovery is None else sum(stage.work for stage in recovery.stages)
-    least = _unexplained(recovery, X, y, w)
-    if recovery is not None and least <= EXPLAINED:
+    if recovery is not None and _unexplained(recovery.network, X, y, w) <= EXPLAINED:
         return Fit(recovery.network, recovery.certificate, recovery, 0.0, spent, None)
     found: Regularized = regularized_fit(
         X,
@@ -151,34 +148,24 @@ def _ridge(task: Task, recovery: Recovery | None, reason: str) -> Fit:
         bias=task.bias,
         offset=task.offset,
         standardize=task.standardize,
+        given=None if recovery is None or task.rows.scaled else recovery.network,
         tol=task.tol,
         max_work=task.max_work,
         rng=task.rng,
     )
-    work = spent + found.work
-    if recovery is not None and _expected(least, recovery.network, len(y)) < CLEARLY * min(t.risk for t in found.trials):
-        return Fit(recovery.network, recovery.certificate, recovery, 0.0, work, None)
     sentence = f"Predictions come from a ridge fit of {found.network.n_units} units (alpha = {found.alpha:.3g})."
     judged = task.certify(found.network)
     status = Status.FAILED if judged else judged.status
     certificate = replace(judged, status=status, reasons=(reason, sentence), precision=None, regions=None)
-    return Fit(found.network, certificate, recovery, found.alpha, work, None)
+    return Fit(found.network, certificate, recovery, found.alpha, spent + found.work, None)
 
 
-def _unexplained(recovery: Recovery | None, X: np.ndarray, y: np.ndarray, w: np.ndarray | None) -> float:
-    """E r²/Var y of the recovered network."""
-    if recovery is None:
-        return math.inf
+def _unexplained(network: Network, X: np.ndarray, y: np.ndarray, w: np.ndarray | None) -> float:
+    """E r²/Var y; infinite for a constant target."""
     size = float(np.max(np.abs(y))) or 1.0
-    residual, spread = (recovery.network.predict(X) - y) / size, (y - np.average(y, weights=w)) / size
+    residual, spread = (network.predict(X) - y) / size, (y - np.average(y, weights=w)) / size
     value = float(np.average(residual**2, weights=w) / np.average(spread**2, weights=w))
     return value if math.isfinite(value) else math.inf
-
-
-def _expected(risk: float, network: Network, n: int) -> float:
-    """The risk on new rows, (n + p)/(n − p) times that on the rows of the fit  [Akaike 1970]; unknown near saturation."""
-    p = network.n_units * (network.n_inputs + 2) + 1
-    return risk * (n + p) / (n - p) if n > 3 * p else math.inf
 
 
 def _warm(task: Task, previous: Network) -> Fit | None:
