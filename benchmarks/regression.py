@@ -5,8 +5,8 @@
 
 Data       diabetes (442 × 10); friedman1–3, 1,000 rows, noise 1, 50 and 0.1; a quarter of the rows is for the test.
 Weightlift `OneHiddenLayerRegressor()`, nothing tuned by hand.
-MLP        scikit-learn's MLPRegressor on standardised inputs and targets, tuned by `GridSearchCV` in three folds: adam or lbfgs,
-           10 or 50 units, ReLU or tanh, alpha = 0.1, 1 or 10 (24 settings).
+MLP        scikit-learn's MLPRegressor on standardised inputs and targets, tuned by `GridSearchCV` in three folds: adam or
+           lbfgs, 10 or 50 units, ReLU or tanh, alpha = 0.1, 1 or 10 (24 settings).
 Time       processor seconds of all fits, the choice included.
 """
 

@@ -139,8 +139,8 @@ def _refuse_labels(y: Any) -> None:
     labels = values.dtype.kind in "OUSb" or (values.size > 2 and len(np.unique(values)) <= 2)
     if labels:
         raise ArgumentError(
-            "y holds hard labels: they tell on which side of zero the score is and nothing of its size, so that units cannot be "
-            "recovered from them. Ask the teacher for predict_proba or decision_function, or use sklearn's MLPClassifier."
+            "y holds hard labels: they tell on which side of zero the score is and nothing of its size, so that no units can "
+            "be recovered from them. Ask the teacher for predict_proba or decision_function, or use sklearn's MLPClassifier."
         )
 
 

@@ -96,7 +96,7 @@ def _outliers(X: np.ndarray, constant: np.ndarray, names: Sequence[str]) -> str:
 
 
 def _sentence(names: Sequence[str], which: np.ndarray, fault: str, remedy: str) -> str:
-    chosen = [names[j] for j in np.flatnonzero(which)]
+    chosen = [names[j] for j in np.flatnonzero(which).tolist()]
     if not chosen:
         return ""
     listed = ", ".join(chosen[:SHOWN]) + (f" and {len(chosen) - SHOWN} more" if len(chosen) > SHOWN else "")
