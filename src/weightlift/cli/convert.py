@@ -23,7 +23,7 @@ HINTS = {
 
 
 def convert(
-    net: Annotated[Path, typer.Argument(metavar="NET", help="A network: .safetensors (ours, or a state dictionary), or .onnx.")],
+    net: Annotated[Path, typer.Argument(metavar="NET", help="A network: .safetensors (ours, or a state dictionary) or .onnx.")],
     to: Annotated[str, typer.Option("--to", metavar="TARGET", help="onnx, torch, sklearn or safetensors.")],
     out: Annotated[Path | None, typer.Option(help="The file to write; by default NET with the target's suffix.")] = None,
     dtype: Annotated[str, typer.Option(help="float64 or float32; sklearn and safetensors keep float64.")] = "float64",
@@ -75,7 +75,12 @@ def _write(network: Network, to: str, path: Path, dtype: str) -> None:
     if to == "onnx":
         export.to_onnx(network, path, dtype=dtype)
     elif to == "torch":
-        export.to_safetensors(export.plain.unscaled(network), path, dtype=dtype)
+        from weightlift.export.plain import refuse_unknown, unscaled
+        from weightlift.export.pytorch import MODULES
+
+        plain = unscaled(network)
+        refuse_unknown(plain, "PyTorch's nn", MODULES)
+        export.to_safetensors(plain, path, dtype=dtype)
     elif to == "safetensors":
         network.save(path)
     else:

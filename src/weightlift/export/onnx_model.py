@@ -20,7 +20,7 @@ from weightlift import activations
 from weightlift._version import __version__
 from weightlift.activations import Activation
 from weightlift.errors import ActivationError, ArgumentError, FileFormatError
-from weightlift.export.plain import checked_dtype, refuse_unknown, slope_of, unscaled
+from weightlift.export.plain import checked_dtype, needed, refuse_unknown, slope_of, unscaled
 from weightlift.files import read_checked, write_atomically
 from weightlift.network import MAX_FILE_BYTES, Network
 
@@ -32,7 +32,7 @@ OPERATORS = {"Relu": "relu", "Sigmoid": "sigmoid", "Tanh": "tanh", "Softplus": "
 
 def to_onnx(network: Network, path: str | os.PathLike[str] | None = None, *, dtype: str = "float64") -> Any:
     """The network as an `onnx.ModelProto`, written to `path` if there is one."""
-    import onnx
+    onnx = needed("onnx")
     from onnx import TensorProto, helper, numpy_helper
 
     net, kind = unscaled(network), checked_dtype(dtype)
@@ -64,7 +64,7 @@ def to_onnx(network: Network, path: str | os.PathLike[str] | None = None, *, dty
 
 def from_onnx(model: Any) -> Network:
     """The network of a model or of its file: one of ours, or a chain of two linear layers around one activation."""
-    import onnx
+    onnx = needed("onnx")
     from onnx import numpy_helper
 
     if isinstance(model, str | os.PathLike):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Collection
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +13,16 @@ from weightlift import activations
 from weightlift.errors import ActivationError, ArgumentError
 from weightlift.network import Network
 
+EXTRAS = {"torch": "torch", "onnx": "onnx"}
 DTYPES = ("float64", "float32")
+
+
+def needed(package: str) -> Any:
+    """An optional package, or the sentence that says how to get it."""
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise ArgumentError(f"this needs {package}; pip install 'weightlift[{EXTRAS[package]}]'.") from error
 
 
 def unscaled(network: Network) -> Network:

@@ -8,7 +8,7 @@ import numpy as np
 
 from weightlift import activations
 from weightlift.errors import ActivationError, ArgumentError
-from weightlift.export.plain import checked_dtype, refuse_unknown, slope_of, unscaled
+from weightlift.export.plain import checked_dtype, needed, refuse_unknown, slope_of, unscaled
 from weightlift.network import Network
 
 MODULES = {
@@ -24,7 +24,7 @@ LINEAR_BEYOND = 40.0  # Softplus is z above it, which is right to e^{−40} = 4e
 
 def to_torch(network: Network, *, dtype: str = "float64") -> Any:
     """`nn.Sequential(Linear, φ, Linear)` on the CPU, in evaluation mode; its output has shape (n, 1)."""
-    import torch
+    torch = needed("torch")
 
     net, kind = unscaled(network), getattr(torch, checked_dtype(dtype).name)
     refuse_unknown(net, "PyTorch's nn", MODULES)
@@ -38,7 +38,7 @@ def to_torch(network: Network, *, dtype: str = "float64") -> Any:
 
 def from_torch(model: Any) -> Network:
     """The network of an `nn.Sequential(Linear, φ, Linear)` with one output; layers without biases have zeros."""
-    import torch
+    torch = needed("torch")
 
     modules = [m for m in model if not isinstance(m, torch.nn.Flatten)] if isinstance(model, torch.nn.Sequential) else []
     ends = [m for m in modules if isinstance(m, torch.nn.Linear)]
@@ -49,7 +49,7 @@ def from_torch(model: Any) -> Network:
 
 
 def _module(activation: activations.Activation) -> Any:
-    import torch
+    torch = needed("torch")
 
     if activation.name == "leaky_relu":
         return torch.nn.LeakyReLU(slope_of(activation))

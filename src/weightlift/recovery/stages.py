@@ -18,7 +18,7 @@ from weightlift.namespaces import to_numpy
 from weightlift.network import Network
 from weightlift.recovery.problem import Problem
 from weightlift.refinement import gauss_newton
-from weightlift.samples import Covariance, Samples, Whitening
+from weightlift.samples import Covariance, Radial, Samples, Whitening
 from weightlift.samples.counting import Counted
 from weightlift.search import expand_prune
 from weightlift.search.expand_prune import without_offset
@@ -52,10 +52,10 @@ def tensor_stage(
     passes, began = problem.white.tally.passes, time.perf_counter()
     try:
         centred, center = _centred(problem)
-        _check_moments(problem, centred)
+        centred, name = _gaussian_rows(problem, centred, center)
         start = tensor_init(centred, width, problem.activation, center=center, rng=problem.rng)
         network = replace(start.network, b=np.zeros(width))
-        _finish(problem, network, "tensor start + Gauss–Newton", passes, began, stages, answers)
+        _finish(problem, network, f"{name} + Gauss–Newton", passes, began, stages, answers)
     except WeightliftError as error:
         if problem.method == "tensor":
             raise
@@ -190,18 +190,26 @@ def _centred(problem: Problem) -> tuple[Samples, np.ndarray | None]:
     return problem.white.map(shift), nu
 
 
-def _check_moments(problem: Problem, centred: Samples) -> None:
-    """What moments need: no biases to fit, a covariance, moments that do not vanish, Gaussian inputs."""
+def _gaussian_rows(problem: Problem, centred: Samples, center: np.ndarray | None) -> tuple[Samples, str]:
+    """Rows that moments can use, and the stage's name: no biases to fit, a covariance, moments that do not vanish, Gaussian
+    inputs; elliptical ones are given Gaussian radii where φ allows it."""
     if problem.bias:
         raise ActivationError("moments of order ≤ 4 are used for networks without biases; biases go to the search.")
     if problem.whitening is None:
         raise SingularError("the inputs cannot be whitened; moments need independent columns.")
     choose_moments(problem.activation)
     test = gaussianity(centred)
-    if not test.gaussian:
-        if problem.method == "auto":
-            raise ArgumentError(f"moments were not used: {test}.")
-        warnings.warn(f"{test}; moment methods assume a Gaussian.", NotGaussianWarning, stacklevel=5)
+    if test.gaussian:
+        return centred, "tensor start"
+    degree = problem.activation.degree
+    if degree and center is None and not problem.offset:
+        radial = centred.map(Radial(degree, int(problem.rng.integers(2**31)))).persist()
+        if gaussianity(radial).gaussian:
+            return radial, "tensor start, radial correction"
+    if problem.method == "auto":
+        raise ArgumentError(f"moments were not used: {test}.")
+    warnings.warn(f"{test}; moment methods assume a Gaussian.", NotGaussianWarning, stacklevel=5)
+    return centred, "tensor start"
 
 
 def _searched_rows(problem: Problem, width: int) -> Counted:

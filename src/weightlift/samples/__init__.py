@@ -10,7 +10,7 @@ from weightlift.errors import ArgumentError
 from weightlift.namespaces import is_array
 from weightlift.network import Network
 from weightlift.samples.arrays import ArraySamples, from_arrays
-from weightlift.samples.maps import RandomSigns, Residual
+from weightlift.samples.maps import Radial, RandomSigns, Residual
 from weightlift.samples.population import Population
 from weightlift.samples.protocol import Block, Map, Samples, Statistic, Sums
 from weightlift.samples.stream import Stream
@@ -22,6 +22,7 @@ __all__ = [
     "Covariance",
     "Map",
     "Population",
+    "Radial",
     "RandomSigns",
     "Residual",
     "Samples",
