@@ -42,6 +42,8 @@ BENCHMARKS = {
     "noise": Benchmark((), ("--full",)),
     "zhong2017": Benchmark((), ("--full",)),
     "sample_efficiency": Benchmark((), ("--moonshots",)),
+    "real_inputs": Benchmark((), ("--full",)),
+    "regression": Benchmark((), ("--full",)),
     "hostile": Benchmark(None, ("--store", str(RESULTS / "hostile.sqlite"))),
 }
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from weightlift.activations import Activation
 from weightlift.certificate import Certificate, Evidence, Inference, Status, certify, inference
-from weightlift.errors import WeightliftError
+from weightlift.errors import NotFiniteError, WeightliftError
 from weightlift.estimator.regularized import ALPHAS, WIDTHS, Regularized, regularized_fit
 from weightlift.estimator.rows import Rows
 from weightlift.initialization import gaussian_init
@@ -71,7 +72,7 @@ class Task:
         X, y, w = self.rows.host
         try:
             return certify(network, X, y, sample_weight=w, bias=self.bias, offset=self.offset)
-        except WeightliftError as error:
+        except (WeightliftError, ValueError) as error:  # NumPy's, for values near the ends of double precision
             return Certificate(Status.FAILED, (str(error),), network, self.bias, self.offset, Evidence(n_rows=len(y)))
 
 
@@ -94,31 +95,40 @@ def fit_rows(
     """The fit behind the estimators; see the module's docstring."""
     work = DEFAULT_WORK if max_work is None else float(max_work)
     task = Task(rows, n_units, activation, bias, offset, method, refine, standardize, alpha, work, tol, rng)
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+    with np.errstate(all="ignore"):
+        return _fit(task, previous)
+
+
+def _fit(task: Task, previous: Network | None) -> Fit:
+    try:
         if previous is not None and (warm := _warm(task, previous)) is not None:
             return warm
-        if not refine:
+        if not task.refine:
             return _unrefined(task)
-        if alpha != "auto" and float(alpha) > 0:
+        if task.alpha != "auto" and float(task.alpha) > 0:
             return _ridge(task, None, "The fit has a ridge (alpha > 0), which moves every unit; alpha=0 asks for the units.")
         return _recovered(task)
+    except NotFiniteError as error:
+        raise NotFiniteError("X or y holds values whose network overflows double precision; rescale them.") from error
 
 
 def _recovered(task: Task) -> Fit:
     rows = task.rows
     try:
-        found = recover(
-            rows.X,
-            rows.y,
-            sample_weight=rows.w,
-            n_units=task.n_units,
-            activation=task.activation,
-            bias=task.bias,
-            offset=task.offset,
-            method=task.method,
-            max_work=task.max_work,
-            rng=task.rng,
-        )
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*Inputs are left as they are")  # `findings` has named the columns
+            found = recover(
+                rows.X,
+                rows.y,
+                sample_weight=rows.w,
+                n_units=task.n_units,
+                activation=task.activation,
+                bias=task.bias,
+                offset=task.offset,
+                method=task.method,
+                max_work=task.max_work,
+                rng=task.rng,
+            )
     except WeightliftError as error:
         if task.method == "tensor" and task.bias:
             raise

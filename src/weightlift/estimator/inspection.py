@@ -21,6 +21,7 @@ MANY_COPIES = 0.01
 CONSTANT = 1e-13  # relative to the largest value
 DEPENDENT = 1e-10
 MAX_ROWS = 5000
+VERBS = ("is linear in other columns", "are linear in other columns")
 
 
 def findings(X: np.ndarray, y: np.ndarray, copies: int, names: Sequence[str] | None = None) -> tuple[str, ...]:
@@ -30,7 +31,7 @@ def findings(X: np.ndarray, y: np.ndarray, copies: int, names: Sequence[str] | N
     constant = spread <= np.maximum(CONSTANT * np.max(np.abs(X), axis=0), LEAST_SPREAD)
     found = [
         _constant_target(y),
-        _sentence(names, constant, "constant", "drop it: its weight cannot be told from a bias"),
+        _sentence(names, constant, ("is constant", "are constant"), "drop what is: its weight cannot be told from a bias"),
         _dependent(X, constant, names),
         _copies(copies, len(X)),
         _far_means(X, spread, constant, names),
@@ -63,7 +64,7 @@ def _dependent(X: np.ndarray, constant: np.ndarray, names: Sequence[str]) -> str
     left = np.abs(np.diagonal(R))
     dependent = np.zeros(len(names), dtype=bool)
     dependent[index[pivots[left <= DEPENDENT * left[0]]]] = True
-    return _sentence(names, dependent, "linear in other columns", "drop it: weights along it are not determined")
+    return _sentence(names, dependent, VERBS, "drop what is redundant: its weights are not determined")
 
 
 def _copies(copies: int, n: int) -> str:
@@ -76,7 +77,8 @@ def _far_means(X: np.ndarray, spread: np.ndarray, constant: np.ndarray, names: S
     size = power_of_two(np.max(np.abs(X), axis=0))
     mean = np.mean(X / size, axis=0) * size
     far = ~constant & (np.abs(mean) > FAR_MEAN * spread)
-    return _sentence(names, far, f"further than {FAR_MEAN:g} spreads from zero", "subtract its mean: digits are lost")
+    where = f"further than {FAR_MEAN:g} spreads from zero"
+    return _sentence(names, far, (f"lies {where}", f"lie {where}"), "subtract the mean: digits are lost")
 
 
 def _outliers(X: np.ndarray, constant: np.ndarray, names: Sequence[str]) -> str:
@@ -91,14 +93,16 @@ def _outliers(X: np.ndarray, constant: np.ndarray, names: Sequence[str]) -> str:
         return ""
     row = int(np.argmax(distance[:, np.flatnonzero(far)[0]]))
     value = X[row, np.flatnonzero(far)[0]]
-    remedy = f"check or drop it (the first: {value:.3g}): it decides the fit alone"
-    return _sentence(names, far, f"with a value {FAR_VALUE:g} times further out than its quartiles", remedy)
+    remedy = f"check or drop it ({value:.3g} in the first): it decides the fit alone"
+    where = f"a value {FAR_VALUE:g} times further out than the quartiles"
+    return _sentence(names, far, (f"has {where}", f"have {where}"), remedy)
 
 
-def _sentence(names: Sequence[str], which: np.ndarray, fault: str, remedy: str) -> str:
+def _sentence(names: Sequence[str], which: np.ndarray, fault: tuple[str, str], remedy: str) -> str:
+    """fault: what is said of one column, and of several."""
     chosen = [names[j] for j in np.flatnonzero(which).tolist()]
     if not chosen:
         return ""
     listed = ", ".join(chosen[:SHOWN]) + (f" and {len(chosen) - SHOWN} more" if len(chosen) > SHOWN else "")
-    text = f"{listed} {'is' if len(chosen) == 1 else 'are'} {fault}; {remedy}."
+    text = f"{listed} {fault[len(chosen) > 1]}; {remedy}."
     return text[0].upper() + text[1:]

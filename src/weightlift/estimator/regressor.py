@@ -144,8 +144,10 @@ class OneHiddenLayerRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
         return self._fit(X, y, w, activation)
 
     def _fit(self, X: Array, y: Array, w: Array | None, activation: Activation) -> Self:
-        rows = Rows.of(X, y, w, scaled=self.standardize)
-        for sentence in findings(*rows.host[:2], rows.copies, getattr(self, "feature_names_in_", None)):
+        with np.errstate(all="ignore"):  # values near the ends of double precision are looked at too
+            rows = Rows.of(X, y, w, scaled=self.standardize)
+            found = findings(*rows.host[:2], rows.copies, getattr(self, "feature_names_in_", None))
+        for sentence in found:
             warnings.warn(sentence, DataWarning, stacklevel=4)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         previous = getattr(self, "network_", None) if self.warm_start else None

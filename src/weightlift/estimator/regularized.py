@@ -24,7 +24,7 @@ from weightlift.samples.keys import row_keys, uniforms
 
 ALPHAS = tuple(0.3 * 5.0**-i for i in range(7))  # 0.3 … 2e-5
 WIDTHS = (2, 4, 8, 16)
-FOLDS, STARTS, LAST_STARTS = 3, 2, 4
+FOLDS, STARTS, LAST_STARTS = 3, 2, 3
 STEPS, LAST_STEPS = 12, 60
 LEAST_ROWS, MOST_ROWS = 30, 4000  # for a choice at all; that a choice is made on
 MAX_PARAMETERS = 800

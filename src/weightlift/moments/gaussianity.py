@@ -36,8 +36,8 @@ class Gaussianity:
             moments = "Moments: usable; their theorems assume Gaussian inputs, and these are compatible with it."
         else:
             moments = (
-                f"Moments: not usable as they are ({self.where}); their theorems are lost. Elliptical inputs are made Gaussian by a "
-                "radial correction, for homogeneous activations without biases and offset."
+                f"Moments: not usable as they are ({self.where}); their theorems are lost. Elliptical inputs are made Gaussian "
+                "by a radial correction, for homogeneous activations without biases and offset."
             )
         return (
             moments,
