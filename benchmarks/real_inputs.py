@@ -2,6 +2,7 @@
 
     python -m benchmarks.real_inputs            5 seeds; the peers on one of them
     python -m benchmarks.real_inputs --full     20 seeds; the peers on all
+    python -m benchmarks.real_inputs digits     these inputs alone
 
 Inputs     diabetes (442 × 10) and digits after PCA to 20 (1,797 × 20), standardised; and 2,000 × 8 synthetic ones after the
            California houses: skewed, heavy-tailed, whole-numbered and two-peaked columns. None is near a Gaussian.
@@ -39,9 +40,11 @@ HEADER = ("inputs", "k", "certified", "false", "error", "CPU s", "adam", "adam 1
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="planted networks over real inputs")
     parser.add_argument("--full", action="store_true", help="20 seeds, the peers on all")
+    parser.add_argument("inputs", nargs="*", help="diabetes, digits, houses; all by default")
     options = parser.parse_args(arguments)
     seeds, peers = (20, 20) if options.full else (5, 1)
-    inputs: dict[str, Callable[[], np.ndarray]] = {"diabetes": diabetes, "digits": digits, "houses": houses}
+    known: dict[str, Callable[[], np.ndarray]] = {"diabetes": diabetes, "digits": digits, "houses": houses}
+    inputs = {name: known[name] for name in options.inputs or known}
     good = True
     with threadpool_limits(limits=1), warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -82,7 +82,7 @@ def test_residuals_against_predictions_and_quantiles(fitted):
 
 
 def test_intervals_are_those_of_the_summary(fitted):
-    truth, _, _, model = fitted
+    _, _, _, model = fitted
     display = plots.IntervalsDisplay.from_estimator(model, level=0.9)
     ends = np.array([path.vertices[:, 0] for path in display.lines_.get_paths()])
     np.testing.assert_allclose(ends, model.conf_int(0.9))

@@ -237,7 +237,8 @@ def test_convert_writes_what_other_tools_read(planted: Planted, target: str) -> 
     truth.save("net.safetensors")
     if target in ("onnx", "torch"):
         pytest.importorskip(target)
-    out = {"onnx": "net.onnx", "torch": "net.torch.safetensors", "sklearn": "net.joblib", "safetensors": "copy.safetensors"}[target]
+    names = {"onnx": "net.onnx", "torch": "net.torch.safetensors", "sklearn": "net.joblib", "safetensors": "copy.safetensors"}
+    out = names[target]
     options = ["--out", out] if target == "safetensors" else []
     result = run("convert", "net.safetensors", "--to", target, *options)
     assert result.exit_code == 0, result.output

@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone, is_classifier
 
 import weightlift as wl
-from weightlift.errors import ArgumentError
+from weightlift.errors import ArgumentError, DataWarning
 
 
 @pytest.fixture(scope="module")
@@ -20,14 +20,8 @@ def teacher():
 )
 def test_the_teacher_comes_back(teacher, targets, link, tol):
     truth, X, f = teacher
-    model = wl.OneHiddenLayerClassifier(2, targets=targets)
-    if targets == "probabilities":
-        with np.testing.suppress_warnings() as quiet:
-            quiet.filter(UserWarning)
-            model.fit(X, link(f))
-    else:
-        model.fit(X, link(f))
-        assert model.certificate_.status is wl.Status.EXACT
+    model = wl.OneHiddenLayerClassifier(2, targets=targets).fit(X, link(f))
+    assert model.certificate_.status is wl.Status.EXACT
     assert wl.match(model.network_, truth).max_error < tol
     np.testing.assert_array_equal(model.predict(X), (f > 0).astype(int))
     probabilities = model.predict_proba(X)
@@ -53,3 +47,11 @@ def test_probabilities_lie_strictly_inside(teacher):
     p[3] = 1.0
     with pytest.raises(ArgumentError, match="strictly between 0 and 1"):
         wl.OneHiddenLayerClassifier(2).fit(X, p)
+
+
+@pytest.mark.filterwarnings("ignore::weightlift.errors.NotCertifiedWarning")
+def test_probabilities_near_one_have_lost_their_digits(teacher):
+    _, X, f = teacher
+    with pytest.warns(DataWarning, match="within 0.001 of 1"):
+        model = wl.OneHiddenLayerClassifier(2, max_work=50).fit(X, 1 / (1 + np.exp(-4 * f)))
+    np.testing.assert_allclose(model.decision_function(X), 4 * f, atol=1e-6)

@@ -98,7 +98,7 @@ def test_weights_copies_order_and_a_common_factor(planted):
 
 
 def test_standard_errors_of_a_noisy_fit(noisy, statistical):
-    truth, X, _ = noisy
+    truth, _, _ = noisy
     assert statistical.certificate_.status is wl.Status.STATISTICAL
     assert np.all(statistical.certificate_.locate(truth)[0])
     intervals = statistical.conf_int(0.99)
@@ -281,7 +281,7 @@ def test_real_inputs_are_recovered_with_the_width_unknown():
         (lambda X, y: (np.repeat(X[:15], 10, axis=0), np.repeat(y[:15], 10)), "135 of 150 rows repeat others"),
         (lambda X, y: (_with(X, (7, 1), 1e6), y), "Column 1 has a value 100 times further out"),
         (lambda X, y: (X, _with(y, 7, -1e6)), "target has a value 100 times further out"),
-        (lambda X, y: (X + [100.0, 0, 0, 0], np.abs(X[:, 0]) ** 1.5), "Column 0 lies further than 30 spreads from zero"),
+        (lambda X, y: (X + np.eye(4)[0] * 100, np.abs(X[:, 0]) ** 1.5), "Column 0 lies further than 30 spreads from zero"),
     ],
 )
 def test_faulty_data_are_named_with_a_remedy_and_not_certified(planted, change, words):

@@ -9,7 +9,8 @@ from weightlift import export
 from weightlift.errors import ActivationError, ArgumentError, FileFormatError
 
 POLYNOMIAL = wl.activations.polynomial([1.0, -0.5, 0.2, 0.1])
-ALL = [*("relu leaky_relu squared_relu absolute linear quadratic sigmoid tanh erf softplus".split()), "tanh(2.5x)", POLYNOMIAL]
+ALL = ["relu", "leaky_relu", "squared_relu", "absolute", "linear", "quadratic", "sigmoid", "tanh", "erf", "softplus"]
+ALL += ["tanh(2.5x)", POLYNOMIAL]
 SKLEARN, TORCH = {"relu", "linear", "sigmoid", "tanh"}, {"relu", "leaky_relu", "linear", "sigmoid", "tanh", "softplus"}
 
 

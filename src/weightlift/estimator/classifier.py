@@ -7,6 +7,7 @@ Needs   soft answers. Hard labels say on which side of zero f is, and nothing of
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -15,11 +16,12 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from weightlift.activations import get
-from weightlift.errors import ArgumentError
+from weightlift.errors import ArgumentError, DataWarning
 from weightlift.estimator.regressor import OneHiddenLayerRegressor
 from weightlift.estimator.validation import same_namespace, validated_fit, validated_inputs
 from weightlift.namespaces import Array, array_namespace
 
+DIGITS_LOST = 1e-3  # the logit of 1 − t is known to ε/t
 TARGETS = ("scores", "logits", "probabilities")
 
 
@@ -151,5 +153,13 @@ def _logits(p: Array) -> Array:
         raise ArgumentError(
             "y must hold probabilities strictly between 0 and 1: at 0 and 1 the score is infinite. Drop those rows, or pass "
             "logits with targets='logits'."
+        )
+    near_one = int(xp.sum(xp.astype(p > 1 - DIGITS_LOST, xp.int64)))
+    if near_one:
+        warnings.warn(
+            f"{near_one} probabilities are within {DIGITS_LOST:g} of 1, where few digits of the score are left, too few to "
+            "certify units exactly; pass logits, or the probabilities of the rarer class.",
+            DataWarning,
+            stacklevel=5,
         )
     return xp.log(p) - xp.log1p(-p)
