@@ -52,6 +52,8 @@ BENCHMARKS = {
     "gpu": Benchmark(None, ()),
     "sgd": Benchmark((), ("--full",)),
     "sgd_gpu": Benchmark(None, ()),
+    "real_inputs": Benchmark((), ("--full",)),
+    "regression": Benchmark((), ("--full",)),
     "hostile": Benchmark(None, ("--store", str(RESULTS / "hostile.sqlite"))),
 }
 
