@@ -379,6 +379,7 @@ def test_bad_arguments_are_named(rng):
         sgd(data, Network(np.eye(3)), step=1e-3)
     with pytest.raises(ArgumentError, match="gradient is zero"):
         sgd(data, Network(np.zeros((7, 2)), activation="quadratic"))
+    assert not sgd(data, Network(np.zeros((7, 2)), activation="quadratic"), step=1e-3).network.W.any()
     broken = X.copy()
     broken[30, 2] = np.nan
     with pytest.raises(NotFiniteError, match="stream"):
