@@ -2,6 +2,9 @@
 
 import dataclasses
 import math
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -157,6 +160,21 @@ def test_a_resumed_run_has_the_same_bits(tmp_path, dtype, seed):
     np.testing.assert_array_equal(part.average.W, whole.average.W)
     for name in ("ends", "sums", "nearest"):
         np.testing.assert_array_equal(getattr(part.windows, name), getattr(whole.windows, name))
+
+
+@pytest.mark.slow
+def test_a_new_process_has_the_same_bits(tmp_path):
+    """Whether it compiles the blocks or finds them compiled."""
+    code = """
+import hashlib, numpy as np, weightlift as wl
+truth = wl.teachers.haar(50, 350)
+start = wl.Network(np.random.default_rng(0).normal(size=(50, 350)) / 7, activation=truth.activation)
+run = wl.refinement.sgd(wl.samples.Fresh(truth), start, step=1e-5, steps=3_000, window=1_000, dtype="float32")
+print(hashlib.sha256(run.network.W.tobytes() + run.average.W.tobytes() + run.windows.sums.tobytes()).hexdigest())
+"""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    runs = [subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True) for _ in range(2)]
+    assert runs[0].stdout == runs[1].stdout != b""
 
 
 class Interrupted:
