@@ -42,6 +42,8 @@ BENCHMARKS = {
     "speed": Benchmark((), ("--full",)),
     "noise": Benchmark((), ("--full",)),
     "zhong2017": Benchmark((), ("--full",)),
+    "awasthi2021": Benchmark((), ("--full",)),
+    "awasthi2021_robust": Benchmark((), ("--full",)),
     "sample_efficiency": Benchmark((), ("--moonshots",)),
     "peers": Benchmark((), ("--full",)),
     "sources": Benchmark((), ("--full",)),

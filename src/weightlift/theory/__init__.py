@@ -1,6 +1,7 @@
 """The theory's quantities, computed: properties of φ, conditioning of W, the population risk, the geometry around the truth."""
 
 from weightlift.theory.conditioning import Conditioning, conditioning
+from weightlift.theory.hermite_objective import HermiteObjective, hermite_objective
 from weightlift.theory.local_geometry import (
     Contraction,
     DefiniteRadius,
@@ -26,6 +27,7 @@ __all__ = [
     "DefiniteRadius",
     "GradientDeviation",
     "GradientParts",
+    "HermiteObjective",
     "HessianBounds",
     "LocalConstants",
     "NoisyDescent",
@@ -37,6 +39,7 @@ __all__ = [
     "empirical_spectrum",
     "gradient_deviation",
     "gradient_parts",
+    "hermite_objective",
     "hessian_bounds",
     "hessian_operator",
     "local_constants",
