@@ -30,7 +30,7 @@ def rows_of(paper: str, figure: str, folder: Path, grid: Grid | None = None) -> 
 
 
 def test_zhong2017_fig1a_boundary_grows_linearly_in_d(folder: Path) -> None:
-    """By the logistic fit: the least n with ten of ten recovered is moved too much by chance for a line to explain 90 % of it."""
+    """By a logistic fit: the least n with ten of ten recovered is moved too much by chance for a line to explain 90 % of it."""
     rows = rows_of("zhong2017", "fig1a", folder)
     inputs, sizes, rates = zhong2017._matrix(rows, "paper")
     line = Line.fitted(inputs, logistic_thresholds(sizes, rates.T, 0.9))
