@@ -10,15 +10,17 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from weightlift import activations
 from weightlift.certificate import Certificate, Status
-from weightlift.errors import ActivationError, ArgumentError, NotGaussianWarning, SingularError, WeightliftError
-from weightlift.initialization import tensor_init
+from weightlift.errors import ArgumentError, NotGaussianWarning, SingularError, TooFewRowsError, WeightliftError
+from weightlift.initialization import hermite_init, overcomplete_init, robust_init, tensor_init, with_large_biases
+from weightlift.initialization.overcomplete import most_units
 from weightlift.moments import choose_moments
 from weightlift.moments.gaussianity import gaussianity
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
 from weightlift.recovery.problem import Problem
-from weightlift.refinement import gauss_newton
+from weightlift.refinement import SignlessFit, gauss_newton, refine_up_to_signs
 from weightlift.samples import Covariance, Samples, Whitening
 from weightlift.samples.counting import Counted
 from weightlift.search import expand_prune
@@ -26,8 +28,11 @@ from weightlift.search.expand_prune import without_offset
 
 ROWS_A_PARAMETER = 12.0  # beyond these the search runs on a part of the rows, and the fit on all
 MOMENT_ROWS, FEW_ROWS = 8.0, 4.0  # a parameter, from which the tensor start comes first, and on which it is refined first
-REFINEMENT_STEPS, POLISH_STEPS = 80, 8
+REFINEMENT_STEPS, BIASED_STEPS, POLISH_STEPS = 80, 30, 8  # a biased tensor start settles in 20 steps, or the search is shorter
 TOLERANCE = 1e-8  # relative decrease of the risk: with noise far below the 1/n that one parameter gains by chance
+MOMENT_ROWS_A_PARAMETER, MOMENT_ROWS_A_PAIR = 2.8, 12.0  # with biases: where one tensor start in two led to the network
+SIGN_FREE_ROWS = 5_000  # below, few rows lie beyond a kink that T_2 does not show, and T_5 is noise: the search is shorter
+FREE_LENGTHS = 6.0  # times as many where lengths are read from moments too
 MEAN_LEVEL = 6.0  # standard deviations of n‖ν‖² ~ χ² above which the inputs have a mean
 
 Answer = tuple[float, Network, Certificate]  # risk, network in raw inputs, its certificate
@@ -55,18 +60,30 @@ def tensor_stage(
     try:
         centred, center = _centred(problem)
         _check_moments(problem, centred)
-        for rows in _fewest_first(problem, centred, width):
-            start = tensor_init(rows, width, problem.activation, center=center, rng=problem.rng)
-            network = _on_few_rows(problem, replace(start.network, b=np.zeros(width)))
-            if problem.exact(network):
-                break
-        _finish(problem, network, "tensor start + Gauss–Newton", passes, began, stages, answers)
+        if problem.bias:
+            _check_rows(problem, width)
+            rng = problem.rng.spawn(1)[0]
+            network = hermite_init(centred, width, problem.activation, offset=problem.offset, rng=rng).network
+            steps = BIASED_STEPS
+        else:
+            network, steps = _unbiased_start(problem, centred, center, width), REFINEMENT_STEPS
+        _finish(problem, network, "tensor start + Gauss–Newton", passes, began, stages, answers, steps=steps)
     except WeightliftError as error:
         if problem.method == "tensor":
             raise
         spent = problem.white.tally.passes - passes
         seconds = time.perf_counter() - began
         stages.append(StageReport("tensor start", width, 0, 0.0, spent, math.nan, str(error), seconds))
+
+
+def _unbiased_start(problem: Problem, centred: Samples, center: np.ndarray | None, width: int) -> Network:
+    """From few rows where that is exact, which without noise it often is; else from all."""
+    for rows in _fewest_first(problem, centred, width):
+        start = tensor_init(rows, width, problem.activation, center=center, rng=problem.rng)
+        network = _on_few_rows(problem, replace(start.network, b=np.zeros(width)))
+        if problem.exact(network):
+            break
+    return network
 
 
 def _fewest_first(problem: Problem, centred: Samples, width: int) -> Iterator[Samples]:
@@ -88,6 +105,36 @@ def _on_few_rows(problem: Problem, start: Network) -> Network:
     fit = gauss_newton(part, start, free=free, tol=1e-6, unit=unit)
     before, after = problem.risks(start, fit.network)
     return fit.network if after < before else start
+
+
+def up_to_signs_stage(
+    problem: Problem, width: int, stages: list[StageReport], answers: list[Answer]
+) -> None:
+    """Biased ReLU units that moments show up to sign only: more of them than inputs, or some with large biases."""
+    passes, began = problem.white.tally.passes, time.perf_counter()
+    try:
+        _check_moments(problem, problem.white)
+        fit = _overcomplete(problem, width) if width > problem.rows.d else _large_biases(problem, width)
+        network, name = fit.network, "units up to sign + Gauss–Newton"
+        if network is None:
+            network, name = fit.function.consolidated(), f"{fit.function.n_units} units beside an affine function"
+        elif network.n_units < width:
+            raise SingularError(f"{network.n_units} of {width} units were found, and no row shows another; ask for fewer.")
+        _finish(problem, network, name, passes, began, stages, answers)
+    except WeightliftError as error:
+        if problem.method == "tensor" and not answers:
+            raise
+        spent = problem.white.tally.passes - passes
+        seconds = time.perf_counter() - began
+        stages.append(StageReport("units up to sign", width, 0, 0.0, spent, math.nan, str(error), seconds))
+
+
+def seen_up_to_signs(problem: Problem, width: int) -> bool:
+    """Whether that stage applies: σ(u) = u + σ(−u), output weights that are free, rows enough, squares of w that are unique."""
+    d, n = problem.rows.d, problem.white.n
+    relu = problem.bias and problem.activation == activations.relu and problem.outputs is None
+    rows = n >= SIGN_FREE_ROWS or (problem.method == "tensor" and width > d)
+    return relu and rows and width <= most_units(d)
 
 
 def search_stage(
@@ -151,11 +198,13 @@ def _finish(
     began: float,
     stages: list[StageReport],
     answers: list[Answer],
+    *,
+    steps: int = REFINEMENT_STEPS,
 ) -> None:
     """Refine a network of whitened inputs on the training rows, and judge it; with noise, refit on all rows first."""
     unit = problem.activation.degree is not None
     free = problem.free + "c" * (network.c != 0.0 and not problem.offset)
-    steps = 0 if problem.exact(network) else REFINEMENT_STEPS  # the polish does the rest
+    steps = 0 if problem.exact(network) else steps  # the polish does the rest
     fit = gauss_newton(problem.white, network, free=free, iterations=steps, tol=TOLERANCE, unit=unit)
     net, risk = fit.network, float(fit.risks[0])
     if not problem.offset and net.c:
@@ -209,9 +258,7 @@ def _centred(problem: Problem) -> tuple[Samples, np.ndarray | None]:
 
 
 def _check_moments(problem: Problem, centred: Samples) -> None:
-    """What moments need: no biases to fit, a covariance, moments that do not vanish, Gaussian inputs."""
-    if problem.bias:
-        raise ActivationError("moments of order ≤ 4 are used for networks without biases; biases go to the search.")
+    """What moments need: a covariance, moments that do not vanish, Gaussian inputs."""
     if problem.whitening is None:
         raise SingularError("the inputs cannot be whitened; moments need independent columns.")
     choose_moments(problem.activation)
@@ -222,9 +269,34 @@ def _check_moments(problem: Problem, centred: Samples) -> None:
         warnings.warn(f"{test}; moment methods assume a Gaussian.", NotGaussianWarning, stacklevel=5)
 
 
+def _check_rows(problem: Problem, width: int) -> None:
+    """Tensors in k dimensions drown in noise below some rows; the search is then the shorter way."""
+    if problem.method == "tensor":
+        return
+    n, d = problem.white.n, problem.rows.d
+    if width > d:
+        raise ArgumentError(f"moments were not used: {width} units with {d} inputs take orders up to 6; the search is shorter.")
+    free_lengths = FREE_LENGTHS if problem.activation.degree is None else 1.0
+    needed = free_lengths * max(MOMENT_ROWS_A_PARAMETER * problem.parameters(width), MOMENT_ROWS_A_PAIR * width**2)
+    if n < needed:
+        raise TooFewRowsError(f"moments were not used: {n} rows, and {width} units with biases take about {needed:.0f}.")
+
+
 def _searched_rows(problem: Problem, width: int) -> Counted:
     """As many rows as a search needs: beyond twelve a parameter more rows cost time and tell nothing new about the basin."""
     wanted = max(ROWS_A_PARAMETER * problem.parameters(width), 1000)
     if problem.white.n <= 2 * wanted:
         return problem.white
     return problem.white.split(wanted / problem.white.n, seed=int(problem.rng.integers(2**31)))[0].persist()
+
+
+def _overcomplete(problem: Problem, width: int) -> SignlessFit:
+    """The subspace power method on T_4 and T_5 of all rows, refined on as many as a search needs."""
+    starts = overcomplete_init(problem.white, width, rng=problem.rng.spawn(1)[0]).starts
+    return refine_up_to_signs(_searched_rows(problem, width), *starts, offset=problem.offset)
+
+
+def _large_biases(problem: Problem, width: int) -> SignlessFit:
+    """The units that T_2 shows, then the others from the rows beyond their kinks."""
+    visible = robust_init(problem.white, width, rng=problem.rng.spawn(1)[0])
+    return with_large_biases(problem.white, visible.function, width, offset=problem.offset)
