@@ -15,10 +15,10 @@ from weightlift.refinement import refine_up_to_signs
 from weightlift.refinement.up_to_signs import signed
 
 
-@pytest.mark.parametrize(("d", "k"), [(4, 6), (5, 9), (6, 14), (5, 3)])
+@pytest.mark.parametrize(("d", "k"), [(4, 6), (5, 9), (5, 3)])
 def test_exact_coefficients_give_the_network(d, k, seed):
     truth = wl.teachers.biased(d, k, rng=seed)
-    start = overcomplete_init(wl.samples.population(truth), k, rng=seed)
+    start = overcomplete_init(wl.samples.population(truth), k, contractions=2, rng=seed)
     assert start.network.n_units <= k + 2
     assert float(wl.distance(start.network, truth)) < 1e-9 * norm(truth)
     network, patterns, _ = signed(start.function)
