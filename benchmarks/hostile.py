@@ -1,6 +1,7 @@
 """Hostile cases for the certificate: small problems with a known truth, and networks that are right, wrong, or nearly right.
 
     python -m benchmarks.hostile --cases 2000 --store hostile.sqlite     resumes where it stopped; prints the table
+    python -m benchmarks.hostile --cases 500 --start 100 --jobs 8 --fit recover     later keys, fits by `recover`
 
 Every case is one certificate, asked without the truth and judged with it. It is false when
     EXACT          a unit differs from its counterpart in the truth by more than its stated precision, or held-out agreement
@@ -15,20 +16,22 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import itertools
+import multiprocessing
 import sqlite3
 import sys
 import time
 import warnings
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.hostile_cases import FAMILIES, Case, Fit, portfolio
+from benchmarks.hostile_cases import FAMILIES, Case, Fit, portfolio, recovered
 from weightlift.certificate import Certificate, Status, certify
 from weightlift.identifiability import minimal
 from weightlift.network import Network
@@ -171,13 +174,20 @@ def certificate_of(problem: Case) -> Certificate:
     )
 
 
-def keys(cases: int) -> Iterator[str]:
-    for number in range(-(-cases // len(FAMILIES))):
+def keys(cases: int, start: int = 0) -> Iterator[str]:
+    for number in range(start, start - (-cases // len(FAMILIES))):
         for family in FAMILIES:
             yield f"{family}/{number}"
 
 
-def sweep(store: str, cases: int, *, fit: Fit = portfolio, report: Callable[[str], None] = print) -> list[Outcome]:
+def sweep(
+    store: str,
+    wanted: Iterable[str],
+    *,
+    fit: Fit = portfolio,
+    jobs: int = 1,
+    report: Callable[[str], None] = print,
+) -> list[Outcome]:
     """Run what the store does not hold yet; every outcome is committed as it comes."""
     with contextlib.closing(sqlite3.connect(store)) as base:
         base.execute("PRAGMA synchronous = FULL")
@@ -186,19 +196,24 @@ def sweep(store: str, cases: int, *, fit: Fit = portfolio, report: Callable[[str
             "(key TEXT PRIMARY KEY, status TEXT, false TEXT, easy INTEGER, seconds REAL, reason TEXT)"
         )
         done = {row[0] for row in base.execute("SELECT key FROM outcomes")}
-        for key in keys(cases):
-            if key in done:
-                continue
-            outcome = run(key, fit)
+        for outcome in _outcomes([key for key in wanted if key not in done], fit, jobs):
             base.execute(
                 "INSERT INTO outcomes VALUES (?, ?, ?, ?, ?, ?)",
-                (key, outcome.status, outcome.false, outcome.easy, outcome.seconds, outcome.reason),
+                (outcome.key, outcome.status, outcome.false, outcome.easy, outcome.seconds, outcome.reason),
             )
             base.commit()
             if outcome.false:
-                report(f"FALSE {key}: {outcome.status}, {outcome.false}")
+                report(f"FALSE {outcome.key}: {outcome.status}, {outcome.false}")
         rows = base.execute("SELECT key, status, false, easy, seconds, reason FROM outcomes").fetchall()
     return [Outcome(key, status, false, bool(easy), seconds, reason) for key, status, false, easy, seconds, reason in rows]
+
+
+def _outcomes(wanted: list[str], fit: Fit, jobs: int) -> Iterator[Outcome]:
+    if jobs == 1:
+        yield from (run(key, fit) for key in wanted)
+        return
+    with multiprocessing.get_context("spawn").Pool(jobs, maxtasksperchild=50) as pool:
+        yield from pool.imap_unordered(functools.partial(run, fit=fit), wanted)
 
 
 def table(outcomes: list[Outcome]) -> str:
@@ -219,9 +234,13 @@ def table(outcomes: list[Outcome]) -> str:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
     parser.add_argument("--cases", type=int, default=2000)
+    parser.add_argument("--start", type=int, default=0, help="number of the first case of every family")
+    parser.add_argument("--jobs", type=int, default=1, help="cases side by side, each with one BLAS thread")
+    parser.add_argument("--fit", choices=["portfolio", "recover"], default="portfolio", help="what fits the networks")
     parser.add_argument("--store", default="hostile.sqlite")
     options = parser.parse_args(arguments)
-    outcomes = sweep(options.store, options.cases)
+    fit = portfolio if options.fit == "portfolio" else recovered
+    outcomes = sweep(options.store, keys(options.cases, options.start), fit=fit, jobs=options.jobs)
     print(table(outcomes))
     return int(any(o.false for o in outcomes))
 

@@ -11,12 +11,10 @@ logarithms over a factor of 16. Memory is the peak of a process of its own.
 from __future__ import annotations
 
 import argparse
-import itertools
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -30,7 +28,7 @@ from weightlift.risk import Gradient, Students
 from weightlift.samples import Whitening
 
 Row = tuple[str, str, str]  # what, measured, asked
-LINE = "| {:<78} | {:>9} | {:>12} |"
+LINE = "| {:<88} | {:>9} | {:>12} |"
 TABLE = ("relu", "leaky_relu", "squared_relu", "absolute", "erf", "tanh", "sigmoid")
 SIGNED_SQUARE = custom(
     "z|z|",
@@ -52,7 +50,7 @@ def main(arguments: list[str] | None = None) -> int:
     if unknown := set(options.names) - set(PARTS):
         parser.error(f"there is no part {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
     print(LINE.format("", "measured", "asked"))
-    print(LINE.format("-" * 78, "-" * 9, "-" * 12))
+    print(LINE.format("-" * 88, "-" * 9, "-" * 12))
     with threadpool_limits(limits=1):
         for name in options.names or PARTS:
             for row in PARTS[name](options.full):
@@ -72,15 +70,8 @@ def exact(full: bool) -> Iterator[Row]:
 
 def gradient(full: bool) -> Iterator[Row]:
     """One full-batch gradient step against its two bare products."""
-    n, d, k = 50_000, 100, 10
     for name in ("squared_relu", "relu", "tanh"):
-        truth = wl.teachers.conditioned(d, k, activation=name, rng=0)
-        X, y = wl.draw(truth, n, rng=0)
-        source, statistic = samples.open(X, y), Gradient(Students.of(truth))
-        W, G = np.array(truth.W), np.random.default_rng(0).standard_normal((n, k))
-        repeats = 60 if full else 20
-        bare = partial(np.matmul, X, W), partial(np.matmul, X.T, G)
-        step, first, second = least_times(partial(source.mean, statistic), *bare, repeats=repeats)
+        step, first, second = gradient_times(name, 50_000, 100, 10, repeats=60 if full else 20)
         what = f"{name} gradient step / (X W and Xᵀ G), n=50,000, d=100, k=10"
         yield what, f"{step / (first + second):.2f}", "≤ 1.3"
 
@@ -97,20 +88,21 @@ def rate(full: bool) -> Iterator[Row]:
 
 
 def cost(full: bool) -> Iterator[Row]:
-    """Exponents of the time of tensor initialization in n and in d, by products alone, with a dense P2, and with whitening."""
-    rows, inputs = ([4000 * 2**i for i in range(5)], [60 * 2**i for i in range(5)]) if full else ([5000, 80_000], [60, 960])
-    middle = [rows[0] * 4] if not full else []
-    for route, limit in (("lanczos", 1.15), ("dense", 2.1), ("whitened, dense", 2.1)):
-        in_n = times(route, [(n, 100) for n in sorted({*rows, *middle})], full)
-        in_d = times(route, [(40_000, d) for d in sorted({*inputs, *([240] if not full else [])})], full)
-        what = f"time of tensor_init, {route}, d=100, n={rows[0]:,} … {rows[-1]:,} ({in_n[-1][1]:.2g} s): exponent in n"
-        yield what, f"{slope(*zip(*in_n, strict=True)):.2f}", "≤ 1.15"
-        what = f"the same, n=40,000, d={inputs[0]} … {inputs[-1]} ({in_d[-1][1]:.2g} s): exponent in d"
-        yield what, f"{slope(*zip(*in_d, strict=True)):.2f}", f"≤ {limit}"
+    """Exponents of the time of tensor initialization in n and in d: by products alone, with a dense P2, after whitening."""
+    factors = [1, 2, 4, 8, 16] if full else [1, 4, 16]
+    for route, limit in (("lanczos", 1.15), ("dense", 2.1), ("whitened", 2.1)):
+        repeats = 5 if full else 2 if route == "lanczos" else 1
+        rows, inputs = [5000 * f for f in factors], [60 * f for f in factors]
+        in_n = [start_time(route, n, 100, repeats) for n in rows]
+        in_d = [start_time(route, 40_000, d, repeats) for d in inputs]
+        what = f"time of tensor_init, {route}, d=100, n={rows[0]:,} … {rows[-1]:,} ({in_n[-1]:.2g} s): exponent in n"
+        yield what, f"{slope(rows, in_n):.2f}", "≤ 1.15"
+        what = f"time of tensor_init, {route}, n=40,000, d={inputs[0]} … {inputs[-1]} ({in_d[-1]:.2g} s): exponent in d"
+        yield what, f"{slope(inputs, in_d):.2f}", f"≤ {limit}"
 
 
 def memory(full: bool) -> Iterator[Row]:
-    """Peak memory of tensor initialization above its data."""
+    """Peak memory of tensor initialization by products above its data."""
     for name in ("squared_relu", "relu"):
         script = MEASURE_MEMORY.format(name=name, n=100_000, d=1000, k=10)
         found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
@@ -120,8 +112,8 @@ def memory(full: bool) -> Iterator[Row]:
 
 def recovery(full: bool) -> Iterator[Row]:
     """The least n of a grid with ten recoveries of ten, squared ReLU, d=50, k=5, κ=2."""
-    grid = [250 * i for i in range(2, 41)] if full else [500, 700, 1000, 1400, 2000, 2800, 4000, 5600, 8000]
-    blocks = range(3 if full else 1)  # of ten trials
+    grid = [500, 600, 700, 850, 1000, 1200, 1400, 1700, 2000, 2400, 2800, 3400, 4000, 4800, 5600, 6800, 8000]
+    blocks = range(4 if full else 1)  # of ten trials
     needed = {preset: [least_rows(preset, grid, 10 * block) for block in blocks] for preset in ("default", "paper")}
     for preset, least in needed.items():
         yield f"rows for 10 of 10, d=50, k=5, squared ReLU, {preset} preset", ", ".join(str(n) for n in least), ""
@@ -139,19 +131,25 @@ def sampled_error(name: str, n: int, d: int, k: int, seed: int) -> float:
     return wl.match(start(source, name, k=k, seed=seed), truth).max_error
 
 
-def times(route: str, sizes: list[tuple[int, int]], full: bool) -> list[tuple[int, float]]:
-    """(size, CPU seconds) of tensor_init on n × d rows; the size is whichever of n and d varies."""
-    found = []
-    for n, d in sizes:
-        truth = wl.teachers.conditioned(d, 5, activation="squared_relu", rng=0)
-        source = samples.open(*wl.draw(truth, n, rng=0))
+def gradient_times(name: str, n: int, d: int, k: int, *, repeats: int) -> list[float]:
+    """CPU seconds of a gradient step, of X W and of Xᵀ G."""
+    truth = wl.teachers.conditioned(d, k, activation=name, rng=0)
+    X, y = wl.draw(truth, n, rng=0)
+    source, statistic = samples.open(X, y), Gradient(Students.of(truth))
+    W, G = np.array(truth.W), np.random.default_rng(0).standard_normal((n, k))
+    return least_times(lambda: source.mean(statistic), lambda: X @ W, lambda: X.T @ G, repeats=repeats)
 
-        def run(source: samples.Samples = source) -> object:
-            white = source.map(Whitening.estimated(source)).persist() if route.startswith("whitened") else source
-            return tensor_init(white, 5, "squared_relu", subspace=route.rpartition(" ")[2])
 
-        found.append((n if len({m for m, _ in sizes}) > 1 else d, least_times(run, repeats=5 if full else 2)[0]))
-    return found
+def start_time(route: str, n: int, d: int, repeats: int) -> float:
+    """CPU seconds of tensor_init on n × d rows of a squared ReLU teacher with five units."""
+    truth = wl.teachers.conditioned(d, 5, activation="squared_relu", rng=0)
+    source = samples.open(*wl.draw(truth, n, rng=0))
+
+    def run() -> object:
+        white = source.map(Whitening.estimated(source)).persist() if route == "whitened" else source
+        return tensor_init(white, 5, "squared_relu", subspace="lanczos" if route == "whitened" else route)
+
+    return least_times(run, repeats=repeats)[0]
 
 
 def least_rows(preset: str, grid: list[int], first_seed: int) -> int:
@@ -178,9 +176,9 @@ def slope(sizes: object, values: object) -> float:
 
 
 def least_times(*runs: Callable[[], object], repeats: int) -> list[float]:
-    """The least CPU time of each, in alternation; a first round is not counted."""
-    rounds = [[cpu_time(run) for run in runs] for _ in range(repeats + 1)]
-    return [min(column) for column in itertools.islice(zip(*rounds[1:], strict=True), len(runs))]
+    """The least CPU time of each, in alternation."""
+    rounds = [[cpu_time(run) for run in runs] for _ in range(repeats)]
+    return [min(column) for column in zip(*rounds, strict=True)]
 
 
 def cpu_time(run: Callable[[], object]) -> float:
@@ -195,20 +193,24 @@ import numpy as np
 import weightlift as wl
 from weightlift.initialization import tensor_init
 
-def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+def memory(kind):  # MB, now ("VmRSS") or at most so far ("VmHWM"); elsewhere than on Linux the latter always
+    try:
+        with open("/proc/self/status") as status:
+            return next(int(line.split()[1]) / 2**10 for line in status if line.startswith(kind))
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
 
 warm = wl.teachers.conditioned(20, {k}, activation="{name}", rng=0)
 tensor_init(wl.samples.open(*wl.draw(warm, 500, rng=0)), {k}, "{name}", subspace="lanczos")
 truth = wl.teachers.conditioned({d}, {k}, activation="{name}", rng=0)
 rng = np.random.default_rng(0)
 X, y = np.empty(({n}, {d})), np.empty({n})
-for rows in np.array_split(np.arange({n}), 100):  # in small blocks: the peak so far is that of the data
-    X[rows[0] : rows[-1] + 1] = rng.standard_normal((len(rows), {d}))
-    y[rows] = truth.predict(X[rows[0] : rows[-1] + 1])
-before = peak()
+for i in range(0, {n}, 1000):
+    X[i : i + 1000] = rng.standard_normal((1000, {d}))
+    y[i : i + 1000] = truth.predict(X[i : i + 1000])
+before = memory("VmRSS")
 tensor_init(wl.samples.open(X, y), {k}, "{name}", subspace="lanczos")
-print(peak() - before)
+print(memory("VmHWM") - before)
 """
 
 PARTS: dict[str, Callable[[bool], Iterator[Row]]] = {

@@ -1,7 +1,8 @@
 """What every test shares: array namespaces, seeds, one thread a process.
 
-`xp` runs a test on NumPy, array-api-strict and PyTorch. PyTorch is optional: without it those runs are skipped,
-unless the environment variable WEIGHTLIFT_REQUIRE names it (`WEIGHTLIFT_REQUIRE=torch`); then they fail.
+`xp` runs a test on NumPy, array-api-strict and PyTorch. PyTorch is optional, as are pyarrow, dask and distributed: without them
+those runs are skipped, unless the environment variable WEIGHTLIFT_REQUIRE names them (`WEIGHTLIFT_REQUIRE=torch,dask`); then
+they fail.
 """
 
 from __future__ import annotations
@@ -76,10 +77,15 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def one_threaded_torch() -> Any:
-    if importlib.util.find_spec("torch") is None:
-        if "torch" in REQUIRED:
-            pytest.fail("WEIGHTLIFT_REQUIRE names torch, and it is not installed: pip install torch")
-        pytest.skip("PyTorch is not installed")
-    torch = importlib.import_module("torch")
+    torch = optional("torch")
     torch.set_num_threads(1)
     return torch
+
+
+def optional(name: str) -> Any:
+    """A module that may be missing: the test, or the file, is then skipped, or fails where WEIGHTLIFT_REQUIRE names it."""
+    if importlib.util.find_spec(name) is None:
+        if name in REQUIRED:
+            pytest.fail(f"WEIGHTLIFT_REQUIRE names {name}, and it is not installed: pip install {name}")
+        pytest.skip(f"{name} is not installed", allow_module_level=True)
+    return importlib.import_module(name)

@@ -608,3 +608,13 @@ def test_parameters_are_the_rank_of_the_jacobian(activation, bias, offset):
     assert p == int(np.count_nonzero(s > 1e-10 * s[0]))
     homogeneous = activation in {"relu", "leaky_relu", "squared_relu", "absolute"}
     assert p == k * (d + (not homogeneous) + bias) + offset
+
+
+@pytest.mark.parametrize("activation", ["relu", "squared_relu", "tanh"])
+def test_near_duplicates_become_their_weighted_mean(activation: str, rng: np.random.Generator) -> None:
+    w, v = rng.normal(size=3), rng.normal(size=3)
+    other = 2.0 * (w + 1e-6 * v) if activation != "tanh" else w + 1e-6 * v
+    f = Network(np.stack([w, other], axis=1), [1.0, 0.6], [0.2, 0.4 if activation != "tanh" else 0.2], activation=activation)
+    g = minimal(f, tol=1e-5)
+    assert g.n_units == 1
+    assert distance(f, g).value < 1e-8  # of order ε^{3/2}; the first unit's direction alone is off by ε

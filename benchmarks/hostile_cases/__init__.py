@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.hostile_cases import data, networks
-from benchmarks.hostile_cases.problems import Case, Fit, portfolio
+from benchmarks.hostile_cases.problems import Case, Fit, portfolio, recovered
 
 Family = Callable[[np.random.Generator, Fit], Case]
 FAMILIES: dict[str, Family] = {
@@ -17,4 +17,4 @@ FAMILIES: dict[str, Family] = {
     if callable(family) and getattr(family, "__module__", "") == module.__name__
 }
 
-__all__ = ["FAMILIES", "Case", "Family", "Fit", "portfolio"]
+__all__ = ["FAMILIES", "Case", "Family", "Fit", "portfolio", "recovered"]

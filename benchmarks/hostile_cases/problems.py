@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from weightlift import activations
+from weightlift import activations, recover
+from weightlift.errors import ArgumentError, WeightliftError
 from weightlift.identifiability import count_parameters
 from weightlift.network import Network
 from weightlift.refinement.gauss_newton import gauss_newton
@@ -110,6 +111,31 @@ def portfolio(
     except np.linalg.LinAlgError:
         return students.network(0)
     return refined(X, y, coarse, bias, offset, weight=weight, ridge=ridge)
+
+
+def recovered(
+    X: np.ndarray,
+    y: np.ndarray,
+    n_units: int,
+    activation: Any,
+    bias: bool = False,
+    offset: bool = False,
+    *,
+    weight: np.ndarray | None = None,
+    ridge: float = 0.0,
+    rng: int | np.random.Generator = 0,
+    **options: Any,
+) -> Network:
+    """What `recover` returns within a small budget; a penalty, or rows it refuses, go to the portfolio."""
+    try:
+        if ridge:
+            raise ArgumentError("recover knows no penalty.")
+        found = recover(
+            X, y, n_units=n_units, activation=activation, bias=bias, offset=offset, sample_weight=weight, max_work=600, rng=rng
+        )
+    except WeightliftError:
+        return portfolio(X, y, n_units, activation, bias, offset, weight=weight, ridge=ridge, rng=rng, **options)
+    return found.network
 
 
 def refined(

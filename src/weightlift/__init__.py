@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         decomposition,
         diagnose,
         errors,
+        export,
         hermite,
         identifiability,
         initialization,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     )
     from weightlift.certificate import Certificate, Status, certify
     from weightlift.decomposition import decompose
+    from weightlift.estimator import OneHiddenLayerClassifier, OneHiddenLayerRegressor
     from weightlift.geometry import distance
     from weightlift.matching import match
     from weightlift.network import Network
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "Certificate": "certificate",
     "Network": "network",
+    "OneHiddenLayerClassifier": "estimator",
+    "OneHiddenLayerRegressor": "estimator",
     "Recovery": "recovery",
     "Status": "certificate",
     "certify": "certificate",
@@ -54,6 +58,7 @@ _MODULES = {
     "decomposition",
     "diagnose",
     "errors",
+    "export",
     "hermite",
     "identifiability",
     "initialization",
@@ -69,6 +74,8 @@ _MODULES = {
 __all__ = [
     "Certificate",
     "Network",
+    "OneHiddenLayerClassifier",
+    "OneHiddenLayerRegressor",
     "Recovery",
     "Status",
     "__version__",
@@ -81,6 +88,7 @@ __all__ = [
     "distance",
     "draw",
     "errors",
+    "export",
     "hermite",
     "identifiability",
     "initialization",

@@ -32,6 +32,14 @@ class ActivationError(ArgumentError):
     """The activation is unknown, or lacks a property that the method needs."""
 
 
+class DivergedError(ArgumentError):
+    """An iteration left every bound. `step_number`: where; `suggested_step`: to try; `result`: what was reached before."""
+
+    def __init__(self, message: str, *, step_number: int, suggested_step: float, result: object) -> None:
+        super().__init__(message)
+        self.step_number, self.suggested_step, self.result = step_number, suggested_step, result
+
+
 class NoExpectationError(WeightliftError, TypeError):
     """A statistic without a closed-form expectation was asked of the population source."""
 
@@ -40,5 +48,21 @@ class FileFormatError(WeightliftError, ValueError):
     """A file is truncated, altered, too large or not one of ours."""
 
 
+class OutOfMemoryError(WeightliftError, MemoryError):
+    """A device has no room even for the smallest blocks of rows."""
+
+
+class ClusterError(WeightliftError, ConnectionError):
+    """The cluster that holds the rows is gone, or has no worker left."""
+
+
 class NotGaussianWarning(UserWarning):
     """The inputs differ from a Gaussian by more than chance; moment methods assume one."""
+
+
+class NotCertifiedWarning(UserWarning):
+    """A fit whose units are not certified: it may predict well, and its units are not to be read."""
+
+
+class DataWarning(UserWarning):
+    """The data have a fault that no fit repairs: a constant or redundant column, copies of rows, values far from all others."""

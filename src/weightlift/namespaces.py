@@ -18,10 +18,16 @@ from weightlift.errors import ArgumentError, NotFiniteError
 
 Array = Any  # an array of any array-API namespace
 Namespace = Any
+CHOLESKY = 48  # matrices from which a Cholesky solver called one by one wins
 PANEL = 16  # columns below which splitting a product costs more than it saves
 
-array_namespace = compat.array_namespace
+NUMPY = compat.array_namespace(np.zeros(1))
 device = compat.device
+
+
+def array_namespace(*arrays: Array) -> Namespace:
+    """The namespace of the arrays, NumPy's without a search."""
+    return NUMPY if all(type(x) is np.ndarray for x in arrays) else compat.array_namespace(*arrays)
 
 
 def on_host(where: Any) -> bool:
@@ -49,16 +55,57 @@ def to_numpy(x: Array) -> np.ndarray:
 
 def from_numpy(x: np.ndarray, *, like: Array) -> Array:
     """The values of x in the namespace and on the device of `like`, dtype kept."""
-    xp = array_namespace(like)
-    return xp.asarray(np.ascontiguousarray(x), device=device(like))
+    return _placed(x, like)
 
 
 def as_like(x: Array, like: Array) -> Array:
     """A parameter as a partner of `like`: its namespace, dtype and device; unchanged where it has them already."""
     xp = array_namespace(like)
     if isinstance(x, np.ndarray) and not isinstance(like, np.ndarray):
-        return xp.asarray(np.array(x), dtype=like.dtype, device=device(like))
+        x = _placed(x, like)
     return xp.astype(x, like.dtype, copy=False)
+
+
+def _placed(x: np.ndarray, like: Array) -> Array:
+    """On a GPU through pinned memory, rows after rows: a copy from any other waits for all that the device has still to do."""
+    x = np.array(x, order="C")
+    if compat.is_torch_array(like) and like.device.type == "cuda":
+        import torch
+
+        return torch.from_numpy(x).pin_memory().to(like.device, non_blocking=True)
+    return array_namespace(like).asarray(x, device=device(like))
+
+
+def memory_of(where: Any, xp: Namespace) -> int | None:
+    """Bytes that an accelerator has in all, where its library tells."""
+    name = xp.__name__.rpartition(".")[2]
+    if name == "torch" and where.type == "cuda":
+        import torch
+
+        return int(torch.cuda.get_device_properties(where).total_memory)
+    if name == "cupy":
+        return int(where.mem_info[1])
+    if name == "numpy" and hasattr(where, "memory_stats"):  # a device of JAX
+        return int((where.memory_stats() or {}).get("bytes_limit", 0)) or None
+    return None
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Whether a device has refused an allocation; PyTorch, CuPy and JAX each have their own way to say so."""
+    return "OutOfMemory" in type(error).__name__ or "RESOURCE_EXHAUSTED" in str(error)
+
+
+def release_memory(xp: Namespace) -> None:
+    """Give cached blocks of device memory back to the device."""
+    if xp.__name__.endswith("torch"):
+        import torch
+
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+    elif xp.__name__.endswith("cupy"):
+        import cupy
+
+        cupy.get_default_memory_pool().free_all_blocks()
 
 
 def real_floating(x: Array, name: str) -> Array:
@@ -90,10 +137,13 @@ def matmul_transposed(A: Array, B: Array) -> Array:
 
 
 def weighted_gram(A: Array, g: Array) -> Array:
-    """Aᵀ diag(g) A for A (m, p): panels of the upper triangle, five eighths of the full product."""
+    """Aᵀ diag(g) A for A (m, p): on a host in panels of the upper triangle, five eighths of the full product.
+
+    An accelerator is busy only where the result is large: there it is one product.
+    """
     xp = array_namespace(A, g)
     weighted, p = g[:, None] * A, int(A.shape[1])
-    if p < 4 * PANEL:
+    if p < 4 * PANEL or not on_host(device(A)):
         return matmul_transposed(A, weighted)
     edges = [p * i // 4 for i in range(5)]
     panels = [matmul_transposed(A[:, i:j], weighted[:, i:]) for i, j in pairwise(edges)]
@@ -107,15 +157,35 @@ def weighted_gram(A: Array, g: Array) -> Array:
 def solve(A: Array, B: Array) -> Array:
     """A⁻¹B for a batch of symmetric A (S, p, p) with unit diagonal, B (S, p, q); singular ones get a ridge at rounding level.
 
-    PyTorch's batched CUDA solver is made for small matrices; large ones are faster one by one.
+    PyTorch's batched CUDA solver is made for small matrices; large ones are faster one by one. There a singular matrix gives
+    what is not finite: to look for one would be to wait for the device. NumPy's solver knows no symmetry; LAPACK's by Cholesky
+    takes half its time, one by one too.
     """
     xp = array_namespace(A, B)
-    if compat.is_torch_array(A) and A.device.type == "cuda" and A.shape[-1] > 256:
-        return xp.stack([xp.linalg.solve(A[s], B[s]) for s in range(A.shape[0])])
+    if isinstance(A, np.ndarray) and A.shape[-1] >= CHOLESKY and (found := _cholesky_solve(A, B)) is not None:
+        return found
+    if compat.is_torch_array(A) and A.device.type == "cuda":
+        import torch
+
+        if A.shape[-1] <= 256:
+            return torch.linalg.solve_ex(A, B)[0]
+        return xp.stack([torch.linalg.solve_ex(A[s], B[s])[0] for s in range(A.shape[0])])
     try:
         return xp.linalg.solve(A, B)
     except (np.linalg.LinAlgError, RuntimeError):  # PyTorch's error for singular matrices is a RuntimeError
         return xp.linalg.solve(A + 1e-12 * xp.eye(A.shape[-1], dtype=A.dtype, device=device(A)), B)
+
+
+def _cholesky_solve(A: np.ndarray, B: np.ndarray) -> np.ndarray | None:
+    """None where some A is not positive definite."""
+    from scipy.linalg.lapack import dposv
+
+    solutions = np.empty(B.shape)
+    for s in range(A.shape[0]):
+        _, solutions[s], info = dposv(A[s].T, B[s], lower=1)
+        if info:
+            return None
+    return solutions
 
 
 def erf(x: Array) -> Array:

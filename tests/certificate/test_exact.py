@@ -289,3 +289,12 @@ def test_it_prints() -> None:
     text = str(certify(truth, X, y, heldout=samples.open(X, y)))
     for word in ("EXACT", "rows", "parameters 14", "condition", "precision", "held-out", "order of the units", "scale"):
         assert word in text
+
+
+def test_a_unit_saturated_on_every_row_is_not_determined(seed: int) -> None:
+    """Its derivatives are near 1e-161, their squares hardly above zero: nothing overflows on the way to AMBIGUOUS."""
+    truth = teachers.conditioned(4, 2, activation="sigmoid", rng=seed)
+    saturated = replace(truth, b=np.array([0.0, -370.0]))
+    X, _ = draw(truth, 100, rng=seed)
+    certificate = certify(saturated, X, saturated.predict(X), bias=True)
+    assert certificate.status is Status.AMBIGUOUS

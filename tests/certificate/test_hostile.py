@@ -15,9 +15,10 @@ from weightlift import draw, teachers
 from weightlift.certificate import Certificate, certify
 
 CASES = list(itertools.islice(hostile.keys(100), 60))
+ONCE_FALSE = ["nearly_linear/251", "twins/266"]  # reflected networks that small changes of the parameters made exact
 
 
-@pytest.mark.parametrize("key", CASES)
+@pytest.mark.parametrize("key", CASES + ONCE_FALSE)
 def test_no_certificate_is_false(key: str) -> None:
     outcome = hostile.run(key)
     assert outcome.false is None, f"{outcome.status}: {outcome.false}"
@@ -67,8 +68,8 @@ def test_the_sweep_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(hostile, "run", run)
     store = str(tmp_path / "outcomes.sqlite")
-    assert len(hostile.sweep(store, len(FAMILIES))) == len(FAMILIES)
-    outcomes = hostile.sweep(store, 2 * len(FAMILIES))
+    assert len(hostile.sweep(store, hostile.keys(len(FAMILIES)))) == len(FAMILIES)
+    outcomes = hostile.sweep(store, hostile.keys(2 * len(FAMILIES)))
     assert len(ran) == len(set(ran)) == len(outcomes) == 2 * len(FAMILIES)
     assert "all" in hostile.table(outcomes)
 

@@ -39,7 +39,7 @@ def test_objective_is_the_square_of_the_residual_less_a_constant(order, rng):
     value, gradient = _objective(Z, form, order)
     V = Z / np.linalg.norm(Z, axis=0)
     powers = np.stack([compose([1.0], V[:, [i]], order).ravel() for i in range(3)], axis=1)
-    weights, square, *_ = np.linalg.lstsq(powers, T.ravel(), rcond=None)
+    _, square, *_ = np.linalg.lstsq(powers, T.ravel(), rcond=None)
     assert value == pytest.approx(float(square[0]) - np.sum(T * T), rel=1e-9)
     step = 1e-6 * rng.standard_normal(Z.shape)
     change = _objective(Z + step, form, order)[0] - _objective(Z - step, form, order)[0]

@@ -46,7 +46,8 @@ def test_normal_equations_are_those_of_the_jacobian(names, as_xp):
     data = samples.open(as_xp(X), as_xp(y), sample_weight=as_xp(w))
     nets = [network(rng, "tanh") for _ in range(2)]
     students, free = Students.of(*nets), Free.of(names)
-    risk, gradient, gram = (to_numpy(s) for s in data.fold(NormalEquations(students, free)))
+    equations = NormalEquations(students, free)
+    risk, gradient, gram = (to_numpy(s) for s in equations.assembled(data.fold(equations)))
     U = rng.normal(size=gradient.shape)
     product = to_numpy(data.fold(NormalProduct(students, free, U))[0])
     for s, net in enumerate(nets):

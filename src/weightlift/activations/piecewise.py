@@ -107,6 +107,8 @@ def _truncated_moments(degree: int, scale: np.ndarray, offset: np.ndarray) -> li
     near = [ndtr(beta), offset * ndtr(beta) + scale * density]
     for m in range(2, degree + 1):
         near.append(offset * near[-1] + (m - 1) * scale**2 * near[-2])
+    if not np.any(beta < -FAR):
+        return near[: degree + 1]
     x = np.maximum(-beta, FAR)
     ratio = np.zeros_like(x)
     ratios: list[np.ndarray] = []

@@ -35,7 +35,8 @@ class Information:
 
     @classmethod
     def of(cls, samples: Samples, gauge: Gauge) -> Information:
-        risk, gradient, gram = (to_numpy(s)[0] for s in samples.fold(NormalEquations(Students.of(gauge.network), gauge.free)))
+        equations = NormalEquations(Students.of(gauge.network), gauge.free)
+        risk, gradient, gram = (to_numpy(s)[0] for s in equations.assembled(samples.fold(equations)))
         return cls(gauge, 0.5 * (gram + gram.T), gradient, 2.0 * float(risk), samples.total)
 
     @cached_property
@@ -46,7 +47,7 @@ class Information:
 
     @cached_property
     def _scaled(self) -> np.ndarray:
-        return np.asarray(self.gram * np.outer(self._scale, self._scale))
+        return np.asarray(self.gram * self._scale[:, None] * self._scale)  # the product of two scales may overflow
 
     @cached_property
     def _spectrum(self) -> tuple[np.ndarray, np.ndarray]:

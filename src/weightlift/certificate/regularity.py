@@ -33,9 +33,9 @@ from weightlift.risk import Risk, Students
 from weightlift.samples import Block, Samples, Sums
 
 MAX_COPIES = 1.1
-MAX_SHIFT = 0.1  # gᵀ(JᵀJ)⁻¹g/σ²
+MAX_SHIFT = 0.01  # gᵀ(JᵀJ)⁻¹g/σ², a parameter: the minimum is within a tenth of the standard error
 MAX_KURTOSIS, MAX_RESIDUAL = 4.0, 8.0  # excess, and in standard deviations
-MAX_LEVERAGE = 0.5
+MAX_LEVERAGE = 0.8
 REGION = 1e-4  # 99.99 %
 MAX_LIMIT = 0.75  # of the detection limit, beside the smallest unit
 MAX_REGION = 1.0  # relative size of a region
@@ -107,7 +107,7 @@ class _Examination:
             yield f"A single row decides the fit (leverage {float(scores[4]):.2f}); remove outlying inputs or give more rows."
 
     def _distance(self, shift: float) -> Iterator[str]:
-        if shift > MAX_SHIFT:
+        if shift > MAX_SHIFT * max(10.0, self.gauge.size):
             yield (
                 f"The network is {math.sqrt(shift):.2g} standard errors away from a minimum of the squared error; refine it, "
                 "without a penalty."

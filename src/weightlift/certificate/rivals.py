@@ -18,7 +18,7 @@ from weightlift.identifiability import reflect
 from weightlift.identifiability.reflections import reflection, reflection_polynomials
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
-from weightlift.refinement.gauss_newton import gauss_newton
+from weightlift.refinement.gauss_newton import FIRST_DAMPING, gauss_newton
 from weightlift.risk import Risk, Students
 from weightlift.samples import Samples
 
@@ -51,19 +51,25 @@ def reflected_rivals(samples: Samples, gauge: Gauge, ceiling: float = math.inf) 
     near = np.flatnonzero(squares <= ceiling)
     if not near.size:
         return []
-    patterns, starts = patterns[near], [starts[i] for i in near]
-    refined = _refined(samples, starts, "".join(name for name in "Wabc" if getattr(gauge.free, name)))
+    patterns = patterns[near]
+    refined = refitted(samples, gauge, patterns)
     squares = 2.0 * to_numpy(samples.fold(Risk(Students.of(*refined)))[0])
     return [Rival(*parts) for parts in zip(patterns, refined, squares.tolist(), strict=True)]
 
 
-def _refined(samples: Samples, starts: list[Network], free: str) -> list[Network]:
+def refitted(samples: Samples, gauge: Gauge, patterns: np.ndarray, *, damping: float = FIRST_DAMPING) -> list[Network]:
+    """The networks with the units of each pattern reflected, refitted."""
+    starts = [reflect(gauge.network, pattern, offset=gauge.free.c) for pattern in patterns]
+    return _refined(samples, starts, gauge.free.names, damping) if starts else []
+
+
+def _refined(samples: Samples, starts: list[Network], free: str, damping: float) -> list[Network]:
     """All together; one by one where a singular matrix ends that, and as they are where it is their own."""
     try:
-        students = gauss_newton(samples, Students.of(*starts), free=free, iterations=ITERATIONS, tol=1e-6).students
+        fit = gauss_newton(samples, Students.of(*starts), free=free, iterations=ITERATIONS, tol=1e-6, damping=damping)
     except np.linalg.LinAlgError:
-        return starts if len(starts) == 1 else [net for start in starts for net in _refined(samples, [start], free)]
-    return [students.network(i) for i in range(len(starts))]
+        return starts if len(starts) == 1 else [net for s in starts for net in _refined(samples, [s], free, damping)]
+    return [fit.students.network(i) for i in range(len(starts))]
 
 
 def _patterns(gauge: Gauge) -> np.ndarray:

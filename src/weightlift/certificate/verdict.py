@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from weightlift.certificate.absorption import absorbed_patterns
 from weightlift.certificate.exactness import (
     LARGEST_PRECISION,
     ROUNDING_FACTOR,
@@ -32,7 +33,8 @@ from weightlift.certificate.exactness import (
 from weightlift.certificate.gauge import Gauge
 from weightlift.certificate.information import Information
 from weightlift.certificate.regularity import examine
-from weightlift.certificate.rows import Agreement, DistinctRows, Sides, count_distinct, rows_beside
+from weightlift.certificate.rivals import refitted
+from weightlift.certificate.rows import TINY, Agreement, DistinctRows, Sides, count_distinct, rows_beside
 from weightlift.certificate.status import Certificate, Evidence, Status
 from weightlift.certificate.uniqueness import symmetries, unique
 from weightlift.errors import ArgumentError, ShapeError
@@ -42,6 +44,7 @@ from weightlift.samples import Samples
 from weightlift.samples import open as open_samples
 
 SPARE_ROWS = 8  # distinct rows beyond the parameters, at least
+RIVAL_LEVEL, RIVAL_DAMPING = 1e3, 1e-9  # a refit need not end as exactly as the fit did to count as another one
 SPARE_SIDE = 5  # distinct rows on a unit's emptier side beyond its coordinates, at least
 
 
@@ -114,7 +117,7 @@ class _Case:
         heldout_level, heldout_rows, heldout_square = 0.0, 0, 0.0
         if heldout is not None and heldout.n:
             found = [float(v) for v in heldout.fold(Agreement(network))]
-            heldout_level, heldout_square = found[0], found[5] / heldout.total
+            heldout_level, heldout_square = found[0], found[5] / max(heldout.total, TINY)
             heldout_rows, _ = count_distinct(heldout.fold(DistinctRows(targets=False)))
         evidence = Evidence(
             n_rows=int(rows),
@@ -165,7 +168,9 @@ class _Case:
             )
         precision = exact_precision(information, self.error)
         this = replace(self, blank=replace(self.blank, precision=precision))
-        if (doubt := this._doubt(SPARE_SIDE, precision)) is not None:
+        doubt = this._doubt(SPARE_SIDE, precision)
+        doubt = this._rival(information, precision) if doubt is None else doubt
+        if doubt is not None:
             return doubt
         reasons = [f"All {e.n_rows} rows agree to rounding, {e.n_distinct - p} more than parameters."]
         disagreement = disagreement_bound(e.heldout_rows)
@@ -226,6 +231,26 @@ class _Case:
             units,
         )
         return replace(ambiguous, sign_patterns=other)
+
+    def _rival(self, information: Information, precision: np.ndarray) -> Certificate | None:
+        """Another network, with reflected units, that explains the rows as exactly."""
+        patterns = absorbed_patterns(self.samples, information)
+        if patterns is None:
+            return self._ambiguous(
+                "Reflected units could fit these rows as well in too many ways to be tried; give more rows.",
+                range(self.gauge.network.n_units),
+            )
+        tol = max(1e-9, 10 * float(precision.max()))
+        for pattern, rival in zip(patterns, refitted(self.samples, self.gauge, patterns, damping=RIVAL_DAMPING), strict=True):
+            level = float(self.samples.fold(Agreement(rival))[0])
+            if level <= RIVAL_LEVEL and not rival.equivalent(self.gauge.network, tol):
+                units = np.flatnonzero(pattern).tolist()
+                return self._ambiguous(
+                    f"With {_units(units, verb=False)} reflected another network of this width fits the rows to rounding: they "
+                    "cannot tell which is right. Give more rows.",
+                    units,
+                )
+        return None
 
     def _empty_sides(self, spare: int) -> Certificate | None:
         """A kinked unit with few rows on one side is there a polynomial that other units, or its reflection, may carry."""

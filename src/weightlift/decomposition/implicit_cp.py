@@ -3,7 +3,7 @@
 Model       T ≈ Σᵢ cᵢ uᵢ^{⊗p}, any number of components r, any order p.
 Objective   ‖T − Σ cᵢ uᵢ^{⊗p}‖² − ‖T‖² = −2 Σ cᵢ tᵢ + Σ cᵢcⱼ ⟨uᵢ, uⱼ⟩^p,   tᵢ = T(uᵢ, …, uᵢ).
             For given uᵢ the best weights solve G c = t, G = (UᵀU)^{∘p}, and leave F(U) = −tᵀG⁻¹t (variable projection); by the
-            envelope theorem ∂F/∂uᵢ = 2p cᵢ (Σⱼ cⱼ ⟨uᵢ, uⱼ⟩^{p−1} uⱼ − T(I, uᵢ, …, uᵢ)), projected on the sphere.
+            envelope theorem ∂F/∂uᵢ = 2p cᵢ (Σⱼ cⱼ ⟨uᵢ, uⱼ⟩^{p−1} uⱼ − T(I, uᵢ, …, uᵢ)), tangent to the sphere as G c = t.
 Method      L-BFGS on the product of spheres, uᵢ = zᵢ/‖zᵢ‖, from several starts; the least F counts.
 Cost        one evaluation of `form` at r vectors and O(n r²) a step. For data, T(u, …, u) = E[y He_p(⟨u, x⟩)] costs O(N n r):
             no tensor is formed (`moments.power_form`). For a whole tensor O(nᵖ r).
@@ -98,7 +98,6 @@ def _objective(Z: Real, form: Form, order: int) -> tuple[float, Real]:
     t, free = form(U)
     c = _weights(t, U, order)
     gradient = 2 * order * c * (U @ ((U.T @ U) ** (order - 1) * c[:, None]) - free)
-    gradient -= U * (U * gradient).sum(axis=0)
     return -float(c @ t), np.asarray(gradient / lengths)
 
 

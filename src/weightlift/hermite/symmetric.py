@@ -1,6 +1,6 @@
 """Symmetric tensors in coordinates: an orthonormal basis of Sym^m(Rᵈ), of D = C(d+m−1, m) elements instead of dᵐ entries.
 
-Basis       E_κ = √(m!/κ!) Sym(e^κ) for multi-indices κ, |κ| = m; ⟨T, E_κ⟩ = √(m!/κ!) T_κ, so that norms are those of the tensors.
+Basis       E_κ = √(m!/κ!) Sym(e^κ) for multi-indices κ, |κ| = m. ⟨T, E_κ⟩ = √(m!/κ!) T_κ; norms are those of the tensors.
 Rules       w^{⊗m} has the coordinates √(m!/κ!) w^κ, and He_m(x) has √(m!/κ!) Π_a He_{κ_a}(x_a).
             Sym[e_i ⊗ E_ν] = √((ν_i+1)/(m+1)) E_{ν+e_i}: raising an order is one gather for each input.
             He_{a+b}(x) as a matrix Sym^b → Sym^a is Σ_r (−1)^r r! C(a,r) C(b,r) Sym[I^{⊗r} ⊗ He_{a−r}(x) He_{b−r}(x)ᵀ]: the r
@@ -107,7 +107,7 @@ class SymmetricBasis:
 
     def unpack(self, z: np.ndarray) -> np.ndarray:
         """The tensor (d, …, d) of coordinates z (D,)."""
-        grid = np.indices((self.n_inputs,) * self.order).reshape(self.order, -1).T
+        grid = np.indices((self.n_inputs,) * self.order).reshape(self.order, self.n_inputs**self.order).T
         place = np.searchsorted(self.codes, self.encode(np.sort(grid, axis=1)))
         return np.asarray((z / self.scale)[place].reshape((self.n_inputs,) * self.order))
 
@@ -193,9 +193,7 @@ def _split_slot(Z: Array, d: int, order: int) -> Array:
     """(D_order, q, s) → (D_{order−1}, q d, s): Z(e_i, ·) for every i."""
     xp = array_namespace(Z)
     position, factor = symmetric_basis(d, order - 1).raised
-    parts = [
-        xp.take(Z, _index(position[i], Z), axis=0) * as_like(np.ascontiguousarray(factor[i])[:, None, None], Z) for i in range(d)
-    ]
+    parts = [xp.take(Z, _index(position[i], Z), axis=0) * as_like(factor[i][:, None, None], Z) for i in range(d)]
     return xp.reshape(xp.stack(parts, axis=2), (parts[0].shape[0], Z.shape[1] * d, Z.shape[2]))
 
 

@@ -80,8 +80,8 @@ def irreducible(network: Network, *, tol: float = 1e-9, near: float = 1e-3) -> I
         raise ArgumentError(f"tol and near must satisfy 0 ≤ tol ≤ near < 1, not tol={tol!r}, near={near!r}.")
     found = _findings(network, tol, near)
     exact = tuple(finding for finding in found if finding.gap <= tol)
-    narrow = minimal(network, tol=tol)
-    width = narrow.n_units - _spared(narrow, tol)
+    narrow = minimal(network, tol=tol) if exact else network
+    width = narrow.n_units - (_spared(narrow, tol) if exact else 0)
     return Irreducibility(exact, tuple(finding for finding in found if finding.gap > tol), network.n_units, width)
 
 
@@ -186,7 +186,11 @@ def _without_constants(network: Network, tol: float) -> Network:
 
 
 def _merged(network: Network, tol: float) -> Network:
-    """Duplicates added up into the first of them, in its gauge; sums that are nothing beside their terms become zero."""
+    """Duplicates added up, in the gauge of the first of them; sums that are nothing beside their terms become zero.
+
+    Units that differ by ε become their mean, weighted by a, which is right to ε²; where weights of both signs make it no mean,
+    the first.
+    """
     same, _ = _gaps(network)
     if np.count_nonzero(same <= tol) == network.n_units:
         return network
@@ -198,9 +202,15 @@ def _merged(network: Network, tol: float) -> Network:
         network = reflect(network, against)
     gauge = _gauge(network)
     terms = network.a * gauge / gauge[first[group]]
-    total = np.bincount(group, weights=terms)
-    total = np.where(np.abs(total) <= tol * np.bincount(group, weights=np.abs(terms)), 0.0, total)
-    return replace(network, W=network.W[:, first], b=network.b[first], a=total)
+    total, size = np.bincount(group, weights=terms), np.bincount(group, weights=np.abs(terms))
+    total = np.where(np.abs(total) <= tol * size, 0.0, total)
+    lengths = np.linalg.norm(network.W, axis=0) if network.activation.degree else np.ones(network.n_units)
+    lengths = np.where(lengths > 0, lengths, 1.0)
+    shift = np.vstack([network.W, network.b]) * (lengths[first[group]] / lengths)
+    shift = terms * (shift - shift[:, first[group]])
+    mean = np.stack([np.bincount(group, weights=row, minlength=count) for row in shift])
+    mean = np.where(np.abs(total) > 0.5 * size, mean / np.where(total, total, 1.0), 0.0)
+    return replace(network, W=network.W[:, first] + mean[:-1], b=network.b[first] + mean[-1], a=total)
 
 
 def _gauge(network: Network) -> np.ndarray:

@@ -1,8 +1,8 @@
 """Directions of biased units by one joint diagonalisation of consecutive Hermite coefficients.
 
-Model   T_j = E[y He_j(x)] = Σᵢ aᵢ m_j(‖wᵢ‖, bᵢ) w̄ᵢ^{⊗j}. Some m_j(bᵢ) vanish (ReLU: |b| = 1 in T_4, b = 0 in T_3), but a unit's
-        profile (m_{2ℓ}, m_{2ℓ+1} ⟨w̄, u⟩, m_{2ℓ+2} ⟨w̄, u⟩⟨w̄, u'⟩) is never zero, and no two profiles are collinear: all slices together
-        have one common diagonaliser, in which no unit is lost or found twice.
+Model   T_j = E[y He_j(x)] = Σᵢ aᵢ m_j(‖wᵢ‖, bᵢ) w̄ᵢ^{⊗j}. Some m_j(bᵢ) vanish (ReLU: |b| = 1 in T_4, b = 0 in T_3), but a
+        unit's profile (m_{2ℓ}, m_{2ℓ+1} ⟨w̄, u⟩, m_{2ℓ+2} ⟨w̄, u⟩⟨w̄, u'⟩) is never zero, and no two profiles are collinear: the
+        slices have one common diagonaliser, in which no unit is lost or found twice.
 ℓ = 1   V = span(W) from T_2, then T_2, T_3, T_4 inside V, each slice over √j!, the size of its noise. Rows grow like d k, where
         the two-tensor route of [awasthi2021, Alg. 1] needs d³ to d⁴. Needs independent wᵢ (k ≤ d).
 ℓ > 1   the same on Sym^ℓ(Rᵈ) with T_{2ℓ}, T_{2ℓ+1}(·, ·, u), T_{2ℓ+2}(·, ·, u, u). Needs independent wᵢ^{⊗ℓ}.

@@ -2,9 +2,11 @@
 
 Model   y = Σᵢ aᵢ φ(⟨wᵢ, x⟩ + bᵢ),  x ~ N(0, I).   Needs aᵢ ≠ 0 and, for an order ℓ, independent wᵢ^{⊗ℓ}: k ≤ d for ℓ = 1,
         generically k ≤ C(d+ℓ−1, ℓ).
-Paper   preset "paper", ReLU: raw moments, Jennrich on T_{2ℓ+1} and T_{2ℓ+2}, mergers, RECOVERSCALARS (corrected), and for ℓ = 1 FIXSIGNS.
-Default one joint diagonalisation of T_{2ℓ}, T_{2ℓ+1}, T_{2ℓ+2} of the residual y, in k dimensions for ℓ = 1; scalars by least squares on
-        several orders; signs by the midpoint rule with T_0. For ℓ = 1 any φ whose moments tell it; for ℓ > 1 ReLU, leaky ReLU, |z|.
+Paper   preset "paper", ReLU: raw moments, Jennrich on T_{2ℓ+1} and T_{2ℓ+2}, mergers, RECOVERSCALARS (corrected), and FIXSIGNS
+        for ℓ = 1.
+Default one joint diagonalisation of T_{2ℓ}, T_{2ℓ+1}, T_{2ℓ+2} of the residual y, in k dimensions for ℓ = 1; scalars by least
+        squares on several orders; signs by the midpoint rule with T_0. For ℓ = 1 any φ with enough moments; for ℓ > 1 ReLU,
+        leaky ReLU and the absolute value.
 Cost    see `directions` and `two_tensors`.
 """
 

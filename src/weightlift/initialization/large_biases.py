@@ -10,7 +10,7 @@ plain to see once the other units are fitted:
 
 Stops   at n_units, at residuals of rounding size, or when the next spike has less than 2 (d + 1) rows: such a unit is beyond
         reach, and stays in the affine function.
-Needs   noise below the spikes; what noise hides, the certificate's detection limit states.
+Needs   noise below the spikes: a unit that lowers the risk no more than chance is not taken.
 Cost    a dozen passes of O(n d) and a refinement a unit.
 """
 
@@ -31,6 +31,7 @@ LEVEL = 0.2  # of the largest residual
 CAP = 1.5  # ⟨w, x⟩ of the rows that count
 TURNS = 8
 EXACT = 1e-12  # largest residual, relative to the largest |y|, that is rounding
+CHANCE = 10.0  # times the share of the risk that d + 2 parameters take from noise: a unit must take more
 STEPS = 40  # of each refinement
 
 
@@ -54,7 +55,7 @@ def with_large_biases(
             break
         w, b, a = spike
         wider = _refined(samples, _joined(samples, fit.function, w, b, a), offset, iterations)
-        if not wider.risk < fit.risk:
+        if not wider.risk < fit.risk * (1.0 - CHANCE * (samples.d + 2) / samples.n):
             break
         fit = wider
     return fit

@@ -1,6 +1,7 @@
 """Overcomplete networks, k > d: directions from Hermite coefficients of orders 4 and 5  [awasthi2021, Thm. 3.2, Cor. 3.3].
 
-Model       y = Σᵢ aᵢ σ(⟨wᵢ, x⟩ + bᵢ), x ~ N(0, I), ReLU, wᵢwᵢᵀ independent: k ≤ d(d+1)/2, generically unique up to d(d−1)/2.
+Model       y = Σᵢ aᵢ σ(⟨wᵢ, x⟩ + bᵢ), x ~ N(0, I), ReLU; the wᵢwᵢᵀ are independent, and the only squares in their span:
+            generically so for k ≤ d(d−1)/2. Up to d(d+1)/2 units take orders 5 and 6 (`hermite_init`).
 Tensor      M = T_4 + s T_5(·, u) = Σ aᵢ (m_4(bᵢ) + s m_5(bᵢ) ⟨w̄ᵢ, u⟩) w̄ᵢ^{⊗4}, u random. He_2 and He_3 have no common root, so
             generically no unit vanishes: one tensor of order 4, where [awasthi2021, Alg. 1] takes two of orders 5 and 6.
 Directions  the subspace power method on M, for several u.
@@ -33,11 +34,12 @@ from weightlift.refinement.affine import AffineNetwork, fit_affine
 from weightlift.risk import Risk, Students
 from weightlift.samples import RandomSigns, Residual, Samples
 
-LARGEST_REGRESSION = 2e11  # multiplications n D² of the normal equations
+LARGEST_REGRESSION = 5e10  # multiplications n D² of the normal equations
 MEMORY = 2.0**30  # bytes for T_4 and the range of its flattening
 SCALAR_ORDERS = (2, 3, 4)
 FIFTH = 1 / math.sqrt(5)  # s: T_5 on the scale of T_4, √(4!/5!), where their noises are alike
-FLOOR_MARGIN = 1.05
+ROWS_A_TERM = 10  # of a regression; with fewer, single rows of large He_4 decide
+SIGN_DRAWS, FLOOR_MARGIN = 3, 1.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,9 +82,9 @@ def overcomplete_init(
     for attempt in range(contractions):
         u = rng.standard_normal(samples.d)
         u /= np.linalg.norm(u)
-        M = T4 + FIFTH * to_numpy(residual.mean(HermiteMoment(samples.d, 4, None, 1, u))[0])
+        M = T4 + _fifth(residual, u)
         if not attempt:
-            spectrum, floor = flattened_spectrum(M), _floor(residual, rng)
+            spectrum, floor = flattened_spectrum(M), _floor(residual, u, polynomial, rng)
             _check_rank(samples, spectrum, floor, n_units)
         parts = polish(M, subspace_power(M, rank=n_units, rng=rng))
         units = _units(residual, polynomial, parts.factors)
@@ -92,15 +94,21 @@ def overcomplete_init(
     return OvercompleteInit(tuple(s for _, s, _ in found), tuple(p for _, _, p in found), spectrum, floor)
 
 
+def most_units(d: int) -> int:
+    """Units whose squares wwᵀ are unique: d independent ones, or generically d(d−1)/2  [Kileel & Pereira 2019]."""
+    return max(d, d * (d - 1) // 2)
+
+
 def _degree(samples: Samples) -> int:
     """The largest degree, at most 4, whose regression has rows and time enough."""
     if not math.isfinite(samples.n):
         return 4
     sizes = {q: math.comb(samples.d + q, q) for q in (4, 3, 2)}
-    fits = [q for q, D in sizes.items() if samples.n >= 4 * D and samples.n * D**2 <= LARGEST_REGRESSION]
+    fits = [q for q, D in sizes.items() if samples.n >= ROWS_A_TERM * D and samples.n * D**2 <= LARGEST_REGRESSION]
     if not fits:
         raise TooFewRowsError(
-            f"{samples.n} rows for {samples.d} inputs: moments of order 4 and 5 are noise below {4 * sizes[2]} rows. Give more."
+            f"{samples.n} rows for {samples.d} inputs: moments of order 4 and 5 are noise below {ROWS_A_TERM * sizes[2]} "
+            "rows. Give more."
         )
     return fits[0]
 
@@ -111,10 +119,19 @@ def _fourth(residual: Samples, polynomial: HermitePolynomial) -> np.ndarray:
     return to_numpy(residual.mean(HermiteMoment(residual.d, 4))[0])
 
 
-def _floor(residual: Samples, rng: np.random.Generator) -> float:
-    """The largest eigenvalue by magnitude that T_4 has when the residual's signs are random."""
-    noise = residual.map(RandomSigns(int(rng.integers(2**31)))).mean(HermiteMoment(residual.d, 4))[0]
-    return float(abs(flattened_spectrum(to_numpy(noise))[0]))
+def _fifth(residual: Samples, u: np.ndarray) -> np.ndarray:
+    """s T_5(·, u)."""
+    return FIFTH * to_numpy(residual.mean(HermiteMoment(residual.d, 4, None, 1, u))[0])
+
+
+def _floor(residual: Samples, u: np.ndarray, polynomial: HermitePolynomial, rng: np.random.Generator) -> float:
+    """The largest eigenvalue of M by magnitude when the residual's signs are random, D of n degrees of freedom restored."""
+    largest = 0.0
+    for seed in rng.integers(2**31, size=SIGN_DRAWS):
+        noise = residual.map(RandomSigns(int(seed)))
+        M = to_numpy(noise.mean(HermiteMoment(residual.d, 4))[0]) + _fifth(noise, u)
+        largest = max(largest, abs(float(flattened_spectrum(M)[0])))
+    return largest / (1.0 - len(polynomial.coefficients) / residual.n)
 
 
 def _units(residual: Samples, polynomial: HermitePolynomial, U: np.ndarray) -> Network:
@@ -141,10 +158,10 @@ def _check(samples: Samples, k: int) -> None:
     d = samples.d
     if k < 1:
         raise ArgumentError(f"n_units must be at least 1, not {k}.")
-    if k > d * (d + 1) // 2:
+    if k > most_units(d):
         raise ArgumentError(
-            f"n_units = {k} with {d} inputs: order 4 tells at most d(d+1)/2 = {d * (d + 1) // 2} units apart. Use fewer "
-            "units, or a larger ℓ of `hermite_init`."
+            f"n_units = {k} with {d} inputs: order 4 tells {most_units(d)} units apart, d(d−1)/2 or d. Use fewer units, or "
+            "hermite_init, whose orders 5 and 6 tell d(d+1)/2."
         )
     needed = 8.0 * (3 * d**4 + (d * (d + 1) // 2) ** 2)
     if needed > MEMORY:
@@ -155,12 +172,12 @@ def _check(samples: Samples, k: int) -> None:
 
 
 def _check_rank(samples: Samples, spectrum: np.ndarray, floor: float, k: int) -> None:
-    """At least half of the units must stand above the noise: a refinement finds the others."""
-    seen = int((np.abs(spectrum) > FLOOR_MARGIN * floor).sum())
-    if seen < (k + 1) // 2:
-        weakest = max(abs(float(spectrum[(k + 1) // 2 - 1])), np.finfo(float).tiny)
+    """At least a third of the units must stand above the noise: a refinement finds the others."""
+    seen, least = int((np.abs(spectrum) > FLOOR_MARGIN * floor).sum()), math.ceil(k / 3)
+    if seen < least:
+        weakest = max(abs(float(spectrum[least - 1])), np.finfo(float).tiny)
         wanted = samples.n * (FLOOR_MARGIN * floor / weakest) ** 2
         raise TooFewRowsError(
             f"{samples.n} rows: {seen} of {k} eigenvalues of the flattened T_4 + T_5(·, u) exceed the noise {floor:.2g}. About "
-            f"{wanted:.1g} rows or more would show half of the units, as many as a refinement needs."
+            f"{wanted:.1g} rows or more would show {least}, as many as a refinement needs."
         )

@@ -2,11 +2,11 @@
 
 Model   T_j = Σᵢ ζ_j(i) uᵢ^{⊗j},  ζ_j(i) = aᵢ ξᵢʲ m_j(‖wᵢ‖, bᵢ),  w̄ᵢ = ξᵢ uᵢ,  ξᵢ = ±1.
 Solve   (UᵀU)^{∘j} ζ_j = [E y He_j(⟨uᵢ, x⟩)]ᵢ, the least-squares solution of Σ ζ_j(i) vec(uᵢ^{⊗j}) = vec(T_j).
-ReLU    ‖wᵢ‖ = 1: ζ_j = (−1)ʲ ξʲ β He_{j−2}(b) for j ≥ 2, β = a e^{−b²/2}/√(2π)  [awasthi2021, Lemma 3.5]. He_{n+1} = t He_n − n He_{n−1} with
-        n = q − 2 gives
+ReLU    ‖wᵢ‖ = 1: ζ_j = (−1)ʲ ξʲ β He_{j−2}(b) for j ≥ 2, β = a e^{−b²/2}/√(2π)  [awasthi2021, Lemma 3.5].
+        He_{n+1} = t He_n − n He_{n−1} with n = q − 2 gives
             ξ b = −(ζ_{q+1} + (q−2) ζ_{q−1})/ζ_q,      a = √(2π) e^{b²/2} (−1)^q ζ_q/He_{q−2}(ξ b),
-        q the larger of |ζ_{ℓ+1}|, |ζ_{ℓ+2}|. The paper prints q ζ_{q−1} and He_q: its Lemma 4.5 counts Hermite degrees, which are the
-        tensors' orders less 2.
+        q the larger of |ζ_{ℓ+1}|, |ζ_{ℓ+2}|, each over √j!. The paper prints q ζ_{q−1} and He_q: its Lemma 4.5 counts Hermite
+        degrees, which are the tensors' orders less 2.
 Other φ, and noise: all orders at once, min Σ_j (ζ_j − a ξʲ m_j(σ, b))²/j! over ξ, a, b and, unless φ is homogeneous, σ.
 Cost    one pass O(n d k), then O(k³).
 """
@@ -22,8 +22,8 @@ from weightlift.activations import Activation
 from weightlift.errors import ActivationError
 from weightlift.hermite import polynomials
 
-BIAS_GRID = np.linspace(-5.0, 5.0, 201)  # b/σ
-LENGTH_GRID = np.geomspace(0.05, 20.0, 41)
+BIAS_GRID = np.linspace(-5.0, 5.0, 201)  # b/σ; every fifth where lengths are tried too
+LENGTH_GRID = np.geomspace(0.05, 20.0, 25)
 POLISH_STEPS, LARGEST_STEP = 60, 0.5
 FARTHEST = 8.0  # |b|/σ beyond which a unit is a polynomial to rounding
 SIDE_ROWS = 2.0  # rows a parameter of a unit on its minority side, below which its kink is beyond reach
@@ -101,7 +101,7 @@ def _from_grid(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(ξ, σ, b/σ) that explain most, a solved for."""
     lengths = LENGTH_GRID if activation.degree is None else np.ones(1)
-    biases = BIAS_GRID * min(1.0, farthest / BIAS_GRID[-1])
+    biases = BIAS_GRID[:: 1 if len(lengths) == 1 else 5] * min(1.0, farthest / BIAS_GRID[-1])
     moments = activation.hermites(int(orders.max()), lengths[:, None], lengths[:, None] * biases)[orders]  # (J, L, B)
     shapes = weights[:, None, None] * moments
     best = np.full(target.shape[1], -np.inf)
@@ -132,7 +132,7 @@ def _polish(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Levenberg–Marquardt in (a, log σ, β = b/σ) for every unit at once; σ stays where φ is homogeneous.
 
-    σ ∂σ m_j(σ, σβ) = m_{j+2} + j m_j + β m_{j+1} and ∂β m_j(σ, σβ) = m_{j+1}, by E φ(σz + b) He_{j+1}(z) = σ E φ′(σz + b) He_j(z).
+    σ ∂σ m_j(σ, σβ) = m_{j+2} + j m_j + β m_{j+1} and ∂β m_j(σ, σβ) = m_{j+1}, by Stein's lemma.
     """
     scale = weights[:, None] * signs[None, :] ** orders[:, None]  # (J, k)
     lengths_free = activation.degree is None

@@ -1,11 +1,11 @@
-"""Signs of units (a, b, w) known up to (b, w) → −(b, w), from the first two Hermite coefficients  [awasthi2021, Alg. 3: FIXSIGNS].
+"""Signs of units (a, b, w) known up to (b, w) → −(b, w), from T_0 and T_1  [awasthi2021, Alg. 3: FIXSIGNS].
 
 Model   φ(−z) = φ(z) + p(z) with p linear (ReLU, leaky ReLU, softplus). T_j, j ≥ 2, do not tell the sign; unit i contributes
             aᵢ m₁(bᵢ) uᵢ or −aᵢ m₁(−bᵢ) uᵢ to T_1,      aᵢ m₀(bᵢ) or aᵢ m₀(−bᵢ) to T_0.
         With flips fᵢ ∈ {0, 1} these are d + 1 linear equations,
             Σ fᵢ aᵢ ((m₁(bᵢ) + m₁(−bᵢ)) uᵢ, m₀(bᵢ) − m₀(−bᵢ)) = (Σ aᵢ m₁(bᵢ) uᵢ − T_1, Σ aᵢ m₀(bᵢ) − T_0).
-Rule    "midpoint": least squares, rounded at 1/2; the two candidates differ by 1, so the margin is 1/2 whatever the bias. Where the
-        columns are dependent (k > d + 1), the free coordinates are enumerated and the least residual wins.
+Rule    "midpoint": least squares, rounded at 1/2; the two candidates differ by 1, so the margin is 1/2 whatever the bias.
+        Where the columns are dependent (k > d + 1), the free coordinates are enumerated and the least residual wins.
         "sign": the paper's, ξᵢ = sign zᵢ with Σ zᵢ aᵢ uᵢ = T_1; zᵢ = ξᵢ Φ(bᵢ) has only the margin Φ(bᵢ). ReLU, independent wᵢ.
 Cost    O(d k²), and O(2^{k−r} d k) for rank r < k.
 """

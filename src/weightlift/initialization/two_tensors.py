@@ -1,7 +1,8 @@
 """Directions of biased ReLU units by two consecutive Hermite coefficients  [awasthi2021, Alg. 1, steps 1–4].
 
-Model   T_{2ℓ+1} and T_{2ℓ+2} = Σᵢ aᵢ c_j(bᵢ) wᵢ^{⊗j}, c_j(b) = (−1)ʲ He_{j−2}(b) e^{−b²/2}/√(2π). He_{2ℓ−1} and He_{2ℓ} have no common root, so
-        each unit is in one of them at least [awasthi2021, Lemma 4.3; the proof of Thm. 4.2 prints He_{2ℓ+1} for the second].
+Model   T_j = Σᵢ aᵢ c_j(bᵢ) wᵢ^{⊗j}, c_j(b) = (−1)ʲ He_{j−2}(b) e^{−b²/2}/√(2π), for j = 2ℓ+1 and 2ℓ+2. He_{2ℓ−1} and He_{2ℓ}
+        have no common root, so each unit is in one of the two [awasthi2021, Lemma 4.3; the proof of Thm. 4.2 prints He_{2ℓ+1}
+        for the second].
 Steps   flatten to matrices on Sym^ℓ(Rᵈ), two contractions of the last slots each; count the singular values above the floor
         of the noise; Jennrich; w from each w^{⊗ℓ}; merge what both tensors found, up to sign.
 Floor   the largest singular value that random signs of y leave, over a few draws with 5 % margin; 1e-9 of the largest for exact
@@ -84,7 +85,9 @@ def merge(found: list[TensorDirections], n_units: int | None) -> tuple[np.ndarra
     whose directions are all different. With more left than n_units, the closest pairs go on merging.
     """
     U = np.hstack([t.U for t in found])
-    strength, error, impurity = (np.concatenate([getattr(t, name) for t in found]) for name in ("strength", "error", "impurity"))
+    strength = np.concatenate([t.strength for t in found])
+    error = np.concatenate([t.error for t in found])
+    impurity = np.concatenate([t.impurity for t in found])
     source = np.concatenate([np.full(t.U.shape[1], i) for i, t in enumerate(found)])
     gaps = _distances(U)
     within = gaps[(source[:, None] == source) & ~np.eye(len(source), dtype=bool)]
@@ -97,7 +100,7 @@ def merge(found: list[TensorDirections], n_units: int | None) -> tuple[np.ndarra
         if not pairs:
             return False
         closest, p, q = min(pairs)
-        near = closest <= (limit[kept[p], kept[q]] if isinstance(limit, np.ndarray) else limit)
+        near = bool(closest <= (limit[kept[p], kept[q]] if isinstance(limit, np.ndarray) else limit))
         if near:
             kept.pop(p)  # the weaker: p stands after q
         return near
@@ -174,8 +177,8 @@ def _missing(
 ) -> WeightliftError:
     """Fewer units than asked for: a degenerate network, or noise above the weakest; then the rows that would do.
 
-    A unit of T_2's strength β = |a| e^{−b²/2}/√(2π) has at least β min_b max(|He_{2ℓ−1}|/√(2ℓ+1)!, |He_{2ℓ}|/√(2ℓ+2)!) in one of the two
-    tensors, about d^{−1/2} or d^{−1} of that after a contraction; floors fall like n^{−1/2}.
+    With β = |a| e^{−b²/2}/√(2π), a unit has β min_b max(|He_{2ℓ−1}|/√(2ℓ+1)!, |He_{2ℓ}|/√(2ℓ+2)!) at least in one of
+    the two tensors, about d^{−1/2} of that after a contraction; floors fall like n^{−1/2}.
     """
     names = f"T_{2 * order + 1} and T_{2 * order + 2}"
     if not math.isfinite(samples.n):

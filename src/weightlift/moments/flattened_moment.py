@@ -1,7 +1,7 @@
 """T_{2ℓ+q}(·, ·, α, …, α) as a symmetric matrix on Sym^ℓ(Rᵈ), dense or by products  [awasthi2021, eq. (6), Alg. 1: flatten].
 
-For y = Σ aᵢ φ(⟨wᵢ, x⟩ + bᵢ) and x ~ N(0, I) it is Σ aᵢ m_{2ℓ+q}(‖wᵢ‖, bᵢ) ⟨α, w̄ᵢ⟩^q vec(w̄ᵢ^{⊗ℓ}) vec(w̄ᵢ^{⊗ℓ})ᵀ; for ReLU and ‖wᵢ‖ = 1,
-m_k(b) = (−1)ᵏ He_{k−2}(b) e^{−b²/2}/√(2π), k ≥ 2  [awasthi2021, Lemma 3.5].
+For y = Σ aᵢ φ(⟨wᵢ, x⟩ + bᵢ) and x ~ N(0, I) it is Σ aᵢ m_{2ℓ+q}(‖wᵢ‖, bᵢ) ⟨α, w̄ᵢ⟩^q vec(w̄ᵢ^{⊗ℓ}) vec(w̄ᵢ^{⊗ℓ})ᵀ; for ReLU with
+‖wᵢ‖ = 1, m_k(b) = (−1)ᵏ He_{k−2}(b) e^{−b²/2}/√(2π), k ≥ 2  [awasthi2021, Lemma 3.5].
 
 Rows    with t = ⟨α, x⟩, ‖α‖ = 1, and A^s: Z → Sym[α^{⊗s} ⊗ Z],
             Σ_j (−1)ʲ (q)_j Σ_s C(ℓ,s) C(ℓ,j−s) A^s [y He_{q−j}(t) He_{2ℓ−j}(x)]_{(ℓ−s) × (ℓ−j+s)} (A^{j−s})ᵀ,

@@ -17,6 +17,7 @@ from weightlift.errors import ArgumentError, SingularError
 from weightlift.moments import DirectionalMoments
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
+from weightlift.refinement.gauss_newton import NEAR_ROUNDING
 from weightlift.risk import Risk, Students
 from weightlift.samples import Samples, Whitening
 from weightlift.samples import open as open_samples
@@ -76,6 +77,14 @@ class Problem:
         """From whitened to raw inputs; a bias that should be zero is."""
         net = network if self.whitening is None else self.whitening.undo(network)
         return net if self.bias else replace(net, b=np.zeros(net.n_units))
+
+    def risks(self, *networks: Network) -> np.ndarray:
+        """½ E r² of networks of whitened inputs on the training rows."""
+        return to_numpy(self.white.mean(Risk(Students.of(*networks)))[0])
+
+    def exact(self, network: Network) -> bool:
+        """Whether a network of whitened inputs explains the training rows to nearly rounding level."""
+        return bool(self.risks(network)[0] <= NEAR_ROUNDING * self.energy)
 
     def certify(self, network: Network) -> Certificate:
         return self._certify(network, self.train, self.heldout if self.heldout.n else None)

@@ -5,29 +5,35 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from weightlift import activations
 from weightlift.certificate import Certificate, Status
 from weightlift.errors import ArgumentError, NotGaussianWarning, SingularError, TooFewRowsError, WeightliftError
-from weightlift.hermite.symmetric import symmetric_dimension
 from weightlift.initialization import hermite_init, overcomplete_init, robust_init, tensor_init, with_large_biases
+from weightlift.initialization.overcomplete import most_units
 from weightlift.moments import choose_moments
 from weightlift.moments.gaussianity import gaussianity
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
 from weightlift.recovery.problem import Problem
 from weightlift.refinement import SignlessFit, gauss_newton, refine_up_to_signs
-from weightlift.samples import Covariance, Samples, Whitening
+from weightlift.samples import Covariance, Radial, Samples, Whitening
 from weightlift.samples.counting import Counted
 from weightlift.search import expand_prune
 from weightlift.search.expand_prune import without_offset
 
 ROWS_A_PARAMETER = 12.0  # beyond these the search runs on a part of the rows, and the fit on all
+MOMENT_ROWS, FEW_ROWS = 8.0, 4.0  # a parameter, from which the tensor start comes first, and on which it is refined first
 REFINEMENT_STEPS, BIASED_STEPS, POLISH_STEPS = 80, 30, 8  # a biased tensor start settles in 20 steps, or the search is shorter
+TOLERANCE = 1e-8  # relative decrease of the risk: with noise far below the 1/n that one parameter gains by chance
 MOMENT_ROWS_A_PARAMETER, MOMENT_ROWS_A_PAIR = 2.8, 12.0  # with biases: where one tensor start in two led to the network
-LARGE_BIAS_ROWS = 5_000  # below, a bias that T_2 does not show leaves too few rows beyond its kink
+SIGN_FREE_ROWS = 5_000  # below, few rows lie beyond a kink that T_2 does not show, and T_5 is noise: the search is shorter
+FREE_LENGTHS = 6.0  # times as many where lengths are read from moments too
+TINY_OFFSET = 1e-10  # relative to the target's root mean square
 MEAN_LEVEL = 6.0  # standard deviations of n‖ν‖² ~ χ² above which the inputs have a mean
 
 Answer = tuple[float, Network, Certificate]  # risk, network in raw inputs, its certificate
@@ -54,16 +60,15 @@ def tensor_stage(
     passes, began = problem.white.tally.passes, time.perf_counter()
     try:
         centred, center = _centred(problem)
-        _check_moments(problem, centred)
+        centred, name = _gaussian_rows(problem, centred, center)
         if problem.bias:
             _check_rows(problem, width)
             rng = problem.rng.spawn(1)[0]
             network = hermite_init(centred, width, problem.activation, offset=problem.offset, rng=rng).network
             steps = BIASED_STEPS
         else:
-            start = tensor_init(centred, width, problem.activation, center=center, rng=problem.rng)
-            network, steps = replace(start.network, b=np.zeros(width)), REFINEMENT_STEPS
-        _finish(problem, network, "tensor start + Gauss–Newton", passes, began, stages, answers, steps=steps)
+            network, steps = _unbiased_start(problem, centred, center, width), REFINEMENT_STEPS
+        _finish(problem, network, f"{name} + Gauss–Newton", passes, began, stages, answers, steps=steps)
     except WeightliftError as error:
         if problem.method == "tensor":
             raise
@@ -72,13 +77,44 @@ def tensor_stage(
         stages.append(StageReport("tensor start", width, 0, 0.0, spent, math.nan, str(error), seconds))
 
 
+def _unbiased_start(problem: Problem, centred: Samples, center: np.ndarray | None, width: int) -> Network:
+    """From few rows where that is exact, which without noise it often is; else from all."""
+    for rows in _fewest_first(problem, centred, width):
+        start = tensor_init(rows, width, problem.activation, center=center, rng=problem.rng)
+        network = _on_few_rows(problem, replace(start.network, b=np.zeros(width)))
+        if problem.exact(network):
+            break
+    return network
+
+
+def _fewest_first(problem: Problem, centred: Samples, width: int) -> Iterator[Samples]:
+    """Rows for the moments: without noise eight a parameter often do."""
+    wanted = MOMENT_ROWS * problem.parameters(width)
+    if centred.n > 2 * wanted:
+        yield centred.split(wanted / centred.n, seed=int(problem.rng.integers(2**31)))[0].persist()
+    yield centred
+
+
+def _on_few_rows(problem: Problem, start: Network) -> Network:
+    """The start refined on a few rows a parameter, which cost little, where that is better on all of them."""
+    wanted = FEW_ROWS * problem.parameters(start.n_units)
+    if problem.white.n <= 2 * wanted:
+        return start
+    part = problem.white.split(wanted / problem.white.n, seed=int(problem.rng.integers(2**31)))[0].persist()
+    unit = problem.activation.degree is not None
+    free = problem.free + "c" * (start.c != 0.0 and not problem.offset)
+    fit = gauss_newton(part, start, free=free, tol=1e-6, unit=unit)
+    before, after = problem.risks(start, fit.network)
+    return fit.network if after < before else start
+
+
 def up_to_signs_stage(
     problem: Problem, width: int, stages: list[StageReport], answers: list[Answer]
 ) -> None:
     """Biased ReLU units that moments show up to sign only: more of them than inputs, or some with large biases."""
     passes, began = problem.white.tally.passes, time.perf_counter()
     try:
-        _check_moments(problem, problem.white)
+        _gaussian_rows(problem, problem.white, None)
         fit = _overcomplete(problem, width) if width > problem.rows.d else _large_biases(problem, width)
         network, name = fit.network, "units up to sign + Gauss–Newton"
         if network is None:
@@ -92,6 +128,14 @@ def up_to_signs_stage(
         spent = problem.white.tally.passes - passes
         seconds = time.perf_counter() - began
         stages.append(StageReport("units up to sign", width, 0, 0.0, spent, math.nan, str(error), seconds))
+
+
+def seen_up_to_signs(problem: Problem, width: int) -> bool:
+    """Whether that stage applies: σ(u) = u + σ(−u), output weights that are free, rows enough, squares of w that are unique."""
+    d, n = problem.rows.d, problem.white.n
+    relu = problem.bias and problem.activation == activations.relu and problem.outputs is None
+    rows = n >= SIGN_FREE_ROWS or (problem.method == "tensor" and width > d)
+    return relu and rows and width <= most_units(d)
 
 
 def search_stage(
@@ -161,7 +205,8 @@ def _finish(
     """Refine a network of whitened inputs on the training rows, and judge it; with noise, refit on all rows first."""
     unit = problem.activation.degree is not None
     free = problem.free + "c" * (network.c != 0.0 and not problem.offset)
-    fit = gauss_newton(problem.white, network, free=free, iterations=steps, tol=1e-12, unit=unit)
+    steps = 0 if problem.exact(network) else steps  # the polish does the rest
+    fit = gauss_newton(problem.white, network, free=free, iterations=steps, tol=TOLERANCE, unit=unit)
     net, risk = fit.network, float(fit.risks[0])
     if not problem.offset and net.c:
         net = replace(without_offset(net), c=0.0)
@@ -169,6 +214,7 @@ def _finish(
     if problem.outputs is not None and net.n_units == len(problem.outputs):
         final, fixed = _with_outputs(final, problem.outputs), problem.free.replace("a", "")
     final = gauss_newton(problem.train, final, free=fixed, iterations=POLISH_STEPS, damping=1e-12).network
+    final = _without_tiny_offset(problem, final, fixed)
     certificate = problem.certify(final)
     if certificate.status is Status.STATISTICAL:
         final, certificate = _refit(problem, final, certificate, fixed)
@@ -193,11 +239,19 @@ def _with_outputs(network: Network, outputs: np.ndarray) -> Network:
     return replace(network, W=network.W * scale, b=network.b * scale, a=a)
 
 
+def _without_tiny_offset(problem: Problem, network: Network, free: str) -> Network:
+    """c = 0 where the fitted c is a rounding error: rows on which every unit is silent would show it."""
+    if not network.c or abs(network.c) > TINY_OFFSET * math.sqrt(2 * problem.energy):
+        return network
+    start = replace(network, c=0.0)
+    return gauss_newton(problem.train, start, free=free.replace("c", ""), iterations=POLISH_STEPS, damping=1e-12).network
+
+
 def _refit(
     problem: Problem, network: Network, certificate: Certificate, free: str
 ) -> tuple[Network, Certificate]:
     """Least squares on every row, held-out ones too: no row's information is wasted."""
-    fit = gauss_newton(problem.rows, network, free=free, iterations=100, tol=1e-14)
+    fit = gauss_newton(problem.rows, network, free=free, iterations=REFINEMENT_STEPS, tol=TOLERANCE)
     again = problem.certify_all(fit.network)
     return (fit.network, again) if again else (network, certificate)
 
@@ -213,25 +267,36 @@ def _centred(problem: Problem) -> tuple[Samples, np.ndarray | None]:
     return problem.white.map(shift), nu
 
 
-def _check_moments(problem: Problem, centred: Samples) -> None:
-    """What moments need: a covariance, moments that do not vanish, Gaussian inputs."""
+def _gaussian_rows(problem: Problem, centred: Samples, center: np.ndarray | None) -> tuple[Samples, str]:
+    """Rows that moments can use, and the stage's name: a covariance, moments that do not vanish, Gaussian inputs; elliptical
+    ones are given Gaussian radii where φ allows it and nothing but units without biases is fitted."""
     if problem.whitening is None:
         raise SingularError("the inputs cannot be whitened; moments need independent columns.")
     choose_moments(problem.activation)
     test = gaussianity(centred)
-    if not test.gaussian:
-        if problem.method == "auto":
-            raise ArgumentError(f"moments were not used: {test}.")
-        warnings.warn(f"{test}; moment methods assume a Gaussian.", NotGaussianWarning, stacklevel=5)
+    if test.gaussian:
+        return centred, "tensor start"
+    degree = problem.activation.degree
+    if degree and center is None and not (problem.bias or problem.offset):
+        radial = centred.map(Radial(degree, int(problem.rng.integers(2**31)))).persist()
+        if gaussianity(radial).gaussian:
+            return radial, "tensor start, radial correction"
+    if problem.method == "auto":
+        raise ArgumentError(f"moments were not used: {test}.")
+    warnings.warn(f"{test}; moment methods assume a Gaussian.", NotGaussianWarning, stacklevel=5)
+    return centred, "tensor start"
 
 
 def _check_rows(problem: Problem, width: int) -> None:
     """Tensors in k dimensions drown in noise below some rows; the search is then the shorter way."""
-    n, d, p = problem.white.n, problem.rows.d, problem.parameters(width)
-    needed = max(MOMENT_ROWS_A_PARAMETER * p, MOMENT_ROWS_A_PAIR * width**2)
+    if problem.method == "tensor":
+        return
+    n, d = problem.white.n, problem.rows.d
     if width > d:
-        needed = MOMENT_ROWS_A_PAIR * symmetric_dimension(d, 2) ** 2
-    if problem.method == "auto" and n < needed:
+        raise ArgumentError(f"moments were not used: {width} units with {d} inputs take orders up to 6; the search is shorter.")
+    free_lengths = FREE_LENGTHS if problem.activation.degree is None else 1.0
+    needed = free_lengths * max(MOMENT_ROWS_A_PARAMETER * problem.parameters(width), MOMENT_ROWS_A_PAIR * width**2)
+    if n < needed:
         raise TooFewRowsError(f"moments were not used: {n} rows, and {width} units with biases take about {needed:.0f}.")
 
 
@@ -251,7 +316,5 @@ def _overcomplete(problem: Problem, width: int) -> SignlessFit:
 
 def _large_biases(problem: Problem, width: int) -> SignlessFit:
     """The units that T_2 shows, then the others from the rows beyond their kinks."""
-    if problem.white.n < LARGE_BIAS_ROWS:
-        raise TooFewRowsError(f"large biases were not sought: {problem.white.n} rows, they take about {LARGE_BIAS_ROWS}.")
     visible = robust_init(problem.white, width, rng=problem.rng.spawn(1)[0])
     return with_large_biases(problem.white, visible.function, width, offset=problem.offset)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from weightlift.errors import ArgumentError
-from weightlift.namespaces import Array, array_namespace, as_like, on_host, solve, to_numpy
+from weightlift.namespaces import Array, array_namespace, as_like, from_numpy, on_host, solve, to_numpy
 from weightlift.network import Network
 from weightlift.refinement.normal_equations import Free, NormalEquations, NormalProduct, OutputEquations
 from weightlift.risk import Gradient, Risk, Students
@@ -25,9 +25,10 @@ from weightlift.samples import Samples
 DENSE_LIMIT, DEVICE_DENSE_LIMIT = 5000, 30_000  # parameters, on a host and on an accelerator
 FIRST_DAMPING, LEAST_DAMPING, LARGEST_DAMPING = 1e-1, 2e-13, 1e12  # the least times 1/16 still exceeds rounding
 FACTORS = (1 / 16, 1 / 2, 4.0)
+WINDOW = 6  # steps after which the damping no longer matters for stopping
 CG_STEPS, CG_TOLERANCE = 200, 1e-3
 TINY = 2.0**-1022
-ROUNDING, NEAR_ROUNDING = 1e-30, 1e-26  # relative risks at which every residual is a few, or a hundred, ulp
+NEAR_ROUNDING = 1e-26  # relative risk at which every residual is a hundred ulp
 
 
 class Ending(enum.Enum):
@@ -74,8 +75,9 @@ def gauss_newton(
 ) -> Refinement:
     """Minimise ½ E r² (+ ½ ridge ‖θ‖²) over the free parameters among W, a, b, c.
 
-    A start ends when its risk is at rounding level, when a step lowers it by less than `tol` relatively, or when no damping
-    lowers it. solver: "dense" normal equations, matrix-free "cg", or "auto" (dense up to 5,000 parameters, 30,000 on a GPU).
+    A start ends when its risk is at rounding level, when a step (six of them, if heavily damped: with noise a minimum lies on
+    kinks) lowers it by less than `tol` relatively, or when no damping lowers it.
+    solver: "dense" normal equations, matrix-free "cg", or "auto" (dense up to 5,000 parameters, 30,000 on a GPU).
     unit: keep every (wᵢ, bᵢ) at length one; sizes then belong to the free output weights.
     first: end all starts once one of them is exact.
     """
@@ -94,27 +96,39 @@ def gauss_newton(
     risks = _risks(samples, students, moves, ridge)
     dampings = damping + 0.0 * risks
     history, endings = [to_numpy(risks)], np.full(S, None, dtype=object)
-    active = np.arange(S)
+    floor = rounding(d) * scale
+    exact = history[0] <= floor
+    endings[exact], active = Ending.EXACT, np.flatnonzero(~exact)
+    dampings = _at(dampings, active)
+    multiples = as_like(np.array(FACTORS), dampings)
     step = 0
     while len(active) and step < iterations:
         step += 1
         part = _take(students, active)
-        factors = dampings[:, None] * as_like(np.array(FACTORS), dampings)
+        factors = dampings[:, None] * multiples
         candidates = _candidates(samples, part, moves, factors, ridge, dense)
         candidates = _on_spheres(candidates) if unit else candidates
         found, candidates = _evaluate(samples, candidates, moves, ridge, len(active))
-        before = _at(risks, active)
-        part, after, dampings = _choose(part, candidates, found, before, factors, dampings)
+        part, after, dampings = _choose(part, candidates, found, _at(risks, active), factors, dampings)
         students, risks = _put(students, part, active), _put_values(risks, after, active)
-        history.append(to_numpy(risks))
-        done = _endings(to_numpy(before), to_numpy(after), to_numpy(dampings), scale, tol)
+        reached, damped = np.split(to_numpy(samples.xp.concat([after, dampings])), 2)  # the step's one wait for a device
+        before = history[-1][active]
+        history.append(history[-1].copy())
+        history[-1][active] = reached
+        earlier = history[-1 - WINDOW][active] if len(history) > WINDOW else np.full(len(active), np.inf)
+        done = _endings(before, reached, earlier, damped, floor, scale, tol)
         endings[active] = done
         going = np.array([e is None for e in done])
         active, dampings = active[going], _at(dampings, np.flatnonzero(going))
         if first and Ending.EXACT in done:
             break
     endings[[e is None for e in endings]] = Ending.ITERATIONS
-    return Refinement(students, to_numpy(risks), tuple(endings), step, np.array(history))
+    return Refinement(students, history[-1], tuple(endings), step, np.array(history))
+
+
+def rounding(d: int) -> float:
+    """The relative risk that is left when sums of d products carry rounding errors of √d ulp at random, and φ a few."""
+    return (d + 10) * float(np.finfo(np.float64).eps) ** 2
 
 
 def _students(samples: Samples, start: Network | Students) -> Students:
@@ -146,7 +160,8 @@ def _candidates(
     theta = moves.pack(students)
     xp = array_namespace(theta)
     if dense:
-        _, gradient, gram = samples.mean(NormalEquations(students, moves))
+        equations = NormalEquations(students, moves)
+        _, gradient, gram = equations.assembled(samples.mean(equations))
         gradient, gram = _with_ridge(gradient, gram, theta, ridge)
         steps = _damped_steps(gram, gradient, dampings)
     else:
@@ -273,12 +288,14 @@ def _choose(
     return merged, xp.where(better, value, risks), damping
 
 
-def _endings(before: np.ndarray, after: np.ndarray, damping: np.ndarray, scale: float, tol: float) -> list[Ending | None]:
+def _endings(
+    before: np.ndarray, after: np.ndarray, earlier: np.ndarray, damping: np.ndarray, floor: float, scale: float, tol: float
+) -> list[Ending | None]:
     endings: list[Ending | None] = []
-    for old, new, mu in zip(before, after, damping, strict=True):
-        if new <= ROUNDING * scale or (new <= NEAR_ROUNDING * scale and new > 0.25 * old):
+    for old, new, past, mu in zip(before, after, earlier, damping, strict=True):
+        if new <= floor or (new <= NEAR_ROUNDING * scale and new > 0.25 * old):
             endings.append(Ending.EXACT)
-        elif new < old and old - new <= tol * old and mu <= 1.0:
+        elif (new < old and old - new <= tol * old and mu <= 1.0) or past - new <= tol * old:
             endings.append(Ending.STATIONARY)
         elif mu > LARGEST_DAMPING:
             endings.append(Ending.STALLED)
@@ -288,8 +305,9 @@ def _endings(before: np.ndarray, after: np.ndarray, damping: np.ndarray, scale: 
 
 
 def _take(students: Students, index: np.ndarray) -> Students:
-    xp = array_namespace(students.W)
-    return _take_indices(students, xp.asarray(index, device=students.W.device))
+    if np.array_equal(index, np.arange(students.shape[1])):
+        return students
+    return _take_indices(students, from_numpy(index, like=students.W))
 
 
 def _take_indices(students: Students, index: Array) -> Students:
@@ -304,13 +322,16 @@ def _repeat(students: Students, times: int) -> Students:
 
 
 def _at(values: Array, index: np.ndarray) -> Array:
-    xp = array_namespace(values)
-    return xp.take(values, xp.asarray(index, device=values.device), axis=0)
+    if np.array_equal(index, np.arange(values.shape[0])):
+        return values
+    return array_namespace(values).take(values, from_numpy(index, like=values), axis=0)
 
 
 def _put(students: Students, part: Students, index: np.ndarray) -> Students:
     """The students with those at `index` replaced."""
     _, S, _ = students.shape
+    if len(index) == S:
+        return part
     order = np.arange(S)
     order[index] = S + np.arange(len(index))
     xp = array_namespace(students.W)
@@ -321,6 +342,8 @@ def _put(students: Students, part: Students, index: np.ndarray) -> Students:
 
 
 def _put_values(values: Array, part: Array, index: np.ndarray) -> Array:
+    if len(index) == values.shape[0]:
+        return part
     order = np.arange(values.shape[0])
     order[index] = values.shape[0] + np.arange(len(index))
     return _at(array_namespace(values).concat([values, part], axis=0), order)

@@ -19,6 +19,8 @@ from weightlift.namespaces import Array, array_namespace, as_like, matmul_transp
 from weightlift.risk import Students
 from weightlift.samples import Block, Sums
 
+NARROW = 100  # S k² up to which building the pairs of inputs costs more than it saves
+
 
 @dataclass(frozen=True)
 class Free:
@@ -35,6 +37,10 @@ class Free:
         if not names or set(names) - set("Wabc"):
             raise ArgumentError(f"free must name parameters among 'W', 'a', 'b', 'c', not {names!r}.")
         return cls(*(name in names for name in "Wabc"))
+
+    @property
+    def names(self) -> str:
+        return "".join(name for name in "Wabc" if getattr(self, name))
 
     def inputs(self, d: int) -> int:
         """Columns of x̃ that carry parameters."""
@@ -80,7 +86,10 @@ class Free:
 
 @dataclass(frozen=True, eq=False)
 class NormalEquations:
-    """½ E r² (S,), Jᵀr (S, p) and JᵀJ (S, p, p) in the free parameters."""
+    """½ E r², Jᵀr and JᵀJ in the free parameters, in a compact form that `assembled` spreads once the rows are summed.
+
+    Few narrow students (S k² ≤ 100): JᵀJ of a block's Jacobian, a symmetric product. Else the product of pairs.
+    """
 
     students: Students
     free: Free
@@ -89,9 +98,16 @@ class NormalEquations:
     def floats_per_row(self) -> int:
         d, S, k = self.students.shape
         q = self.free.inputs(d)
-        return q * (q + 1) // 2 + S * k * (k + 1) // 2 + S * k * (6 + k * self.free.a)
+        products = S * q * k if self._narrow else q * (q + 1) // 2 + S * k * (k + 1) // 2
+        return products + S * k * (6 + k * self.free.a)
+
+    @property
+    def _narrow(self) -> bool:
+        _, S, k = self.students.shape
+        return S * k * k <= NARROW
 
     def __call__(self, block: Block) -> Sums:
+        """Σ ½ w r² (S,), Σ w x̃ ⊗ (r D, D, D ⊗ φ) (q, S, ·), Σ w (x̃ D)(x̃ D)ᵀ or its pairs, Σ w f̃ f̃ᵀ with f̃ = (φ, 1, r)."""
         xp, free = array_namespace(block.X), self.free
         students = self.students.like(block.X)
         d, S, k = students.shape
@@ -101,33 +117,39 @@ class NormalEquations:
         D = students.a * students.activation.derivative(z)
         r = students.residuals(values, block.y)
         w = xp.ones_like(block.y) if block.w is None else block.w
-        wr = w[:, None] * r
-        gradients, grams = [], {}
-        if q := free.inputs(d):
-            Xt = _inputs(block.X, free)
-            wD = w[:, None, None] * D
-            beside = [wr[:, :, None] * D, *([wD] if free.c else [])]
-            beside = [xp.reshape(v, (m, S, k)) for v in beside]
+        sums = []
+        if free.inputs(d):
+            Xt, wD = parameter_inputs(block.X, free), w[:, None, None] * D
+            beside = [r[:, :, None] * wD, *([wD] if free.c else [])]
             if free.a:
                 beside.append(xp.reshape(wD[:, :, :, None] * values[:, :, None, :], (m, S, k * k)))
-            widths = [v.shape[2] for v in beside]
-            product = matmul_transposed(Xt, xp.reshape(xp.concat(beside, axis=2), (m, S * sum(widths))))
-            product = xp.permute_dims(xp.reshape(product, (q, S, sum(widths))), (1, 0, 2))
+            columns = sum(v.shape[2] for v in beside)
+            sums.append(matmul_transposed(Xt, xp.reshape(xp.concat(beside, axis=2), (m, S * columns))))
+            sums.append(_jacobian_gram(Xt, D, w) if self._narrow else _pair_products(Xt, wD, D))
+        one = xp.ones((m, S, 1), dtype=block.X.dtype, device=block.X.device)
+        outputs = xp.permute_dims(xp.concat([values, one, r[:, :, None]], axis=2), (1, 0, 2))  # (S, m, k + 2)
+        return *sums, xp.matmul(xp.matrix_transpose(outputs), outputs * w[:, None])
+
+    def assembled(self, sums: Sums) -> tuple[Array, Array, Array]:
+        """½ E r² (S,), Jᵀr (S, p) and JᵀJ (S, p, p) from the means of a source."""
+        xp, free = array_namespace(sums[-1]), self.free
+        d, S, k = self.students.shape
+        outputs, gradients, grams = sums[-1], [], {}
+        if q := free.inputs(d):
+            product = xp.permute_dims(xp.reshape(sums[0], (q, S, -1)), (1, 0, 2))
             gradients.append(xp.reshape(product[:, :, :k], (S, q * k)))
-            grams["vv"] = _pair_gram(Xt, wD, D)
+            grams["vv"] = sums[1] if self._narrow else _spread(sums[1], q, S, k)
             if free.c:
                 grams["vc"] = xp.reshape(product[:, :, k : 2 * k], (S, q * k, 1))
             if free.a:
                 grams["va"] = xp.reshape(product[:, :, -k * k :], (S, q * k, k))
         if free.a:
-            wv = w[:, None, None] * values
-            gradients.append(xp.sum(wr[:, :, None] * values, axis=0))
-            grams["aa"] = xp.sum(wv[:, :, :, None] * values[:, :, None, :], axis=0)
-            grams["ac"] = xp.sum(wv, axis=0)[:, :, None]
+            gradients.append(outputs[:, :k, k + 1])
+            grams["aa"], grams["ac"] = outputs[:, :k, :k], outputs[:, :k, k : k + 1]
         if free.c:
-            gradients.append(xp.sum(wr, axis=0)[:, None])
-            grams["cc"] = xp.broadcast_to(xp.sum(w), (S, 1, 1))
-        return 0.5 * xp.sum(wr * r, axis=0), xp.concat(gradients, axis=1), _assemble(grams, xp)
+            gradients.append(outputs[:, k : k + 1, k + 1])
+            grams["cc"] = outputs[:, k : k + 1, k : k + 1]
+        return 0.5 * outputs[:, k + 1, k + 1], xp.concat(gradients, axis=1), _assemble(grams, xp)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +177,7 @@ class NormalProduct:
         w = xp.ones_like(block.y) if block.w is None else block.w
         tangent = xp.zeros((m, S), dtype=block.X.dtype, device=block.X.device)
         if q:
-            Xt = _inputs(block.X, free)
+            Xt = parameter_inputs(block.X, free)
             directions = xp.reshape(xp.permute_dims(xp.reshape(U[:, : q * k], (S, q, k)), (1, 0, 2)), (q, S * k))
             tangent = tangent + xp.sum(D * xp.reshape(xp.matmul(Xt, directions), (m, S, k)), axis=2)
         if free.a:
@@ -202,7 +224,7 @@ class OutputEquations:
         )
 
 
-def _inputs(X: Array, free: Free) -> Array:
+def parameter_inputs(X: Array, free: Free) -> Array:
     """x̃: the inputs, and a one where the bias is free."""
     xp = array_namespace(X)
     one = xp.ones((X.shape[0], 1), dtype=X.dtype, device=X.device)
@@ -210,15 +232,29 @@ def _inputs(X: Array, free: Free) -> Array:
     return parts[0] if len(parts) == 1 else xp.concat(parts, axis=1)
 
 
-def _pair_gram(Xt: Array, wD: Array, D: Array) -> Array:
-    """E w DᵢDⱼ x̃_p x̃_q as (S, qk, qk): one product of pairs, spread to its four symmetric places."""
+def _jacobian_gram(Xt: Array, D: Array, w: Array) -> Array:
+    """Σ w (x̃ D)(x̃ D)ᵀ (S, qk, qk), as a symmetric product of √w x̃ ⊗ D with itself."""
+    xp = array_namespace(Xt)
+    (m, q), (_, S, k) = Xt.shape, D.shape
+    D = xp.permute_dims(xp.sqrt(w)[:, None, None] * D, (1, 0, 2))
+    J = xp.reshape(Xt[None, :, :, None] * D[:, :, None, :], (S, m, q * k))
+    return xp.matmul(xp.matrix_transpose(J), J)
+
+
+def _pair_products(Xt: Array, wD: Array, D: Array) -> Array:
+    """Σ w x̃_p x̃_q DᵢDⱼ over p ≤ q and i ≤ j: one product over all students, (q(q+1)/2, S k(k+1)/2)."""
     xp = array_namespace(Xt)
     (m, q), (_, S, k) = Xt.shape, D.shape
     X_pairs = xp.concat([Xt[:, i : i + 1] * Xt[:, i:] for i in range(q)], axis=1)
     D_pairs = xp.concat([wD[:, :, i : i + 1] * D[:, :, i:] for i in range(k)], axis=2)
-    product = matmul_transposed(X_pairs, xp.reshape(D_pairs, (m, S * D_pairs.shape[2])))
-    product = xp.reshape(product, (X_pairs.shape[1], S, D_pairs.shape[2]))
-    spread = xp.take(xp.take(product, _pair_places(k, Xt), axis=2), _pair_places(q, Xt), axis=0)
+    return matmul_transposed(X_pairs, xp.reshape(D_pairs, (m, S * k * (k + 1) // 2)))
+
+
+def _spread(product: Array, q: int, S: int, k: int) -> Array:
+    """The sums over pairs at their four symmetric places, (S, qk, qk)."""
+    xp = array_namespace(product)
+    product = xp.reshape(product, (q * (q + 1) // 2, S, k * (k + 1) // 2))
+    spread = xp.take(xp.take(product, _pair_places(k, product), axis=2), _pair_places(q, product), axis=0)
     spread = xp.permute_dims(xp.reshape(spread, (q, q, S, k, k)), (2, 0, 3, 1, 4))
     return xp.reshape(spread, (S, q * k, q * k))
 

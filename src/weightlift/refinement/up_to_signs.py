@@ -92,11 +92,12 @@ def with_far_unit(function: AffineNetwork) -> Network:
 
 
 def without_far_unit(network: Network) -> AffineNetwork:
-    """The affine function back from the last unit."""
+    """The affine function back from the last unit; a unit that came so near that rows may see its kink stays one."""
     w, a, b = network.W[:, -1], float(network.a[-1]), float(network.b[-1])
-    active = b > 0
+    if b <= float(np.linalg.norm(w)) * (math.sqrt(len(w)) + FAR):
+        return AffineNetwork(replace(network, c=0.0), 0.0 * w, network.c)
     units = Network(network.W[:, :-1], network.a[:-1], network.b[:-1], activation="relu")
-    return AffineNetwork(units, a * w if active else 0.0 * w, network.c + (a * b if active else 0.0))
+    return AffineNetwork(units, a * w, network.c + a * b)
 
 
 def signed(function: AffineNetwork, *, offset: bool = False) -> tuple[Network | None, int, float]:

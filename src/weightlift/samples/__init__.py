@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,8 +11,10 @@ import numpy as np
 from weightlift.errors import ArgumentError
 from weightlift.namespaces import is_array
 from weightlift.network import Network
+from weightlift.samples import dask, parquet
 from weightlift.samples.arrays import ArraySamples, from_arrays
-from weightlift.samples.maps import RandomSigns, Residual
+from weightlift.samples.fresh import Fresh
+from weightlift.samples.maps import Radial, RandomSigns, Residual
 from weightlift.samples.population import Population
 from weightlift.samples.protocol import Block, Map, Samples, Statistic, Sums
 from weightlift.samples.stream import Stream
@@ -20,8 +24,10 @@ __all__ = [
     "ArraySamples",
     "Block",
     "Covariance",
+    "Fresh",
     "Map",
     "Population",
+    "Radial",
     "RandomSigns",
     "Residual",
     "Samples",
@@ -29,20 +35,42 @@ __all__ = [
     "Stream",
     "Sums",
     "Whitening",
+    "dask",
     "open",
+    "parquet",
     "population",
 ]
 
 
-def open(X: Any, y: Any = None, *, sample_weight: Any = None, dtype: str = "float64") -> Samples:
+def open(
+    X: Any,
+    y: Any = None,
+    *,
+    sample_weight: Any = None,
+    target: str | None = None,
+    features: Sequence[str] | None = None,
+    weight: str | None = None,
+    dtype: str = "float64",
+) -> Samples:
     """A source from arrays X (n, d) and y (n,), with weights ≥ 0; a source is returned as it is.
 
-    Arrays of any array-API namespace stay where they are; other sequences become NumPy arrays.
+    Arrays of any array-API namespace stay where they are, those of Dask on their workers; other sequences become NumPy arrays.
+    A path is a Parquet file or folder: target, features (None: all others) and weight name its columns, as they do those of a
+    Dask data frame.
 
     >>> source = open([[0.0, 1.0], [2.0, 3.0]], [1.0, 2.0])
     >>> source.n, source.d
     (2, 2)
     """
+    if isinstance(X, (str, os.PathLike)):
+        if target is None or y is not None or sample_weight is not None:
+            raise ArgumentError("X is a path: name the target's column, target='…', and the weights' as weight='…'.")
+        return parquet.open(X, target=target, features=features, weight=weight, dtype=dtype)
+    if hasattr(X, "__dask_graph__"):
+        names = {"target": target, "features": features, "weight": weight}
+        return dask.open(X, y, sample_weight=sample_weight, dtype=dtype, **names)  # type: ignore[arg-type]
+    if target is not None or features is not None or weight is not None:
+        raise ArgumentError("target, features and weight name columns of Parquet files or Dask frames; pass arrays as X and y.")
     if isinstance(X, (Stream, Population)) or hasattr(X, "fold"):
         if y is not None or sample_weight is not None:
             raise ArgumentError("X is a source already; y and sample_weight belong in it and must be None.")

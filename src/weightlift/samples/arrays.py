@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from weightlift.errors import ArgumentError, NotFiniteError, ShapeError, TooFewRowsError
-from weightlift.namespaces import Array, Namespace, all_finite, array_namespace, device, real_floating, row_ranges
+from weightlift.namespaces import Array, Namespace, all_finite, array_namespace, device, on_host, real_floating, row_ranges
 from weightlift.samples.keys import intervals, row_keys
 from weightlift.samples.protocol import Block
 from weightlift.samples.stream import Part, Stream
@@ -54,17 +54,18 @@ class ArraySamples(Stream):
         if self.w is None:
             return self.n, float(self.n)
         w = self.w if self.rows is None else self.xp.take(self.w, self.rows)
-        return self.n, float(self.xp.sum(w))
+        return self.n, float(self.xp.sum(w, dtype=self.xp.float64))
 
     def read(self, rows: int, start: int = 0) -> Iterator[Block]:
         return (self._block(i, j) for i, j in row_ranges(self.n, rows, start=start))
 
     def split(self, *fractions: float, seed: int) -> tuple[Self, ...]:
-        keys = self._keys(0, self.n)
-        whole = replace(self, hashed=self._all_keys)
+        return tuple(self.part(Part(seed, low, high)) for low, high in intervals(fractions))
+
+    def part(self, part: Part) -> Self:
+        """The rows that the part holds."""
         numbers = self.xp.arange(int(self.X.shape[0]), device=self.device) if self.rows is None else self.rows
-        masks = [Part(seed, low, high).holds(keys) for low, high in intervals(fractions)]
-        return tuple(replace(whole, rows=numbers[mask]) for mask in masks)
+        return replace(self, hashed=self._all_keys, rows=numbers[part.holds(self._keys(0, self.n))])
 
     def persist(self) -> ArraySamples:
         if self.rows is None and not self.maps:
@@ -85,8 +86,9 @@ class ArraySamples(Stream):
     def _all_keys(self) -> Array:
         if self.hashed is not None:
             return self.hashed
-        xp, step = self.xp, self._rows(3 * self.d)
-        return xp.concat([row_keys(self.X[i:j, :], self.y[i:j]) for i, j in row_ranges(self.X.shape[0], step)])
+        step = self._rows(3 * self.d)
+        ranges = list(row_ranges(self.X.shape[0], step)) or [(0, 0)]
+        return self.xp.concat([row_keys(self.X[i:j, :], self.y[i:j]) for i, j in ranges])
 
     def _keys(self, start: int, stop: int) -> Array:
         if self.rows is None:
@@ -107,9 +109,11 @@ class ArraySamples(Stream):
         return Block(part(self.X, 0), part(self.y, 0), w, lambda: self._keys(start, stop))
 
 
-def from_arrays(X: Array, y: Array, *, sample_weight: Array | None = None, dtype: str = "float64") -> ArraySamples:
+def from_arrays(
+    X: Array, y: Array, *, sample_weight: Array | None = None, dtype: str = "float64", least_rows: int = 2
+) -> ArraySamples:
     """Checked arrays as a source; see `samples.open`."""
-    xp = array_namespace(X, y) if sample_weight is None else array_namespace(X, y, sample_weight)
+    xp = _common_namespace({"X": X, "y": y, "sample_weight": sample_weight})
     X, y = real_floating(X, "X"), real_floating(y, "y")
     if dtype not in {"float32", "float64"}:
         raise ArgumentError(f"dtype must be 'float64' or 'float32', not {dtype!r}.")
@@ -117,14 +121,29 @@ def from_arrays(X: Array, y: Array, *, sample_weight: Array | None = None, dtype
         raise ShapeError(f"X must have shape (n, d) with d ≥ 1, not {tuple(X.shape)}; for one input use X[:, None].")
     if y.ndim != 1 or y.shape[0] != X.shape[0]:
         raise ShapeError(f"y must have shape ({X.shape[0]},), one target a row of X, not {tuple(y.shape)}.")
-    if X.shape[0] < 2:
-        raise TooFewRowsError(f"X has {X.shape[0]} rows; at least two are needed.")
-    if device(X) != device(y):
-        raise ArgumentError(f"X is on {device(X)} and y on {device(y)}; move them to one device.")
+    if X.shape[0] < least_rows:
+        raise TooFewRowsError(f"X has {X.shape[0]} rows; at least {least_rows} are needed.")
+    for name, other in (("y", y), ("sample_weight", sample_weight)):
+        if other is not None and device(other) != device(X):
+            raise ArgumentError(f"X is on {device(X)} and {name} on {device(other)}; move them to one device.")
     _check_finite("X", X)
     _check_finite("y", y)
     w = None if sample_weight is None else _weights(sample_weight, y)
+    if w is not None and least_rows and not bool(xp.any(w > 0)):
+        raise ArgumentError("sample_weight is zero on every row; give at least one row weight.")
     return ArraySamples(X, y, w, getattr(xp, dtype))
+
+
+def _common_namespace(arrays: dict[str, Array | None]) -> Namespace:
+    given = {name: values for name, values in arrays.items() if values is not None}
+    try:
+        xp = array_namespace(*given.values())
+    except TypeError:
+        kinds = ", ".join(f"{name} a {type(v).__module__.partition('.')[0]} array" for name, v in given.items())
+        raise ArgumentError(f"the arrays belong to different libraries ({kinds}); convert them to one.") from None
+    if not xp.isdtype(xp.asarray(0.0, dtype=xp.float64).dtype, xp.float64):
+        raise ArgumentError("JAX computes in single precision here; call jax.config.update('jax_enable_x64', True) first.")
+    return xp
 
 
 def _weights(w: Array, y: Array) -> Array:
@@ -135,13 +154,12 @@ def _weights(w: Array, y: Array) -> Array:
     xp = array_namespace(w)
     if bool(xp.any(w < 0)):
         raise ArgumentError("sample_weight holds negative weights; they must be ≥ 0.")
-    if not bool(xp.any(w > 0)):
-        raise ArgumentError("sample_weight is zero on every row; give at least one row weight.")
     return w
 
 
 def _check_finite(name: str, x: Array) -> None:
-    step = max(1, 2**20 // max(1, int(x.shape[1]) if x.ndim == 2 else 1))
+    values = 2**20 if on_host(device(x)) else 2**26
+    step = max(1, values // max(1, int(x.shape[1]) if x.ndim == 2 else 1))
     for i, j in row_ranges(x.shape[0], step):
         if not all_finite(x[i:j, ...]):
             raise NotFiniteError(f"{name} holds NaN or infinity (first among rows {i} to {j - 1}); drop or impute those rows.")

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from weightlift.errors import TooFewRowsError
-from weightlift.namespaces import Array, Namespace, array_namespace, on_host
+from weightlift.errors import OutOfMemoryError, TooFewRowsError
+from weightlift.namespaces import Array, Namespace, array_namespace, memory_of, on_host, out_of_memory, release_memory
 from weightlift.samples.keys import intervals, uniforms
 from weightlift.samples.protocol import Block, Map, Samples, Statistic, Sums
 
 CACHE_BYTES = 2**21  # a block that both products of a pass find in cache
 CPU_BLOCK_BYTES = 2**23  # more rows, where results of size d² would cost as much as the rows
-DEVICE_BLOCK_BYTES = 2**28
+DEVICE_BLOCK_BYTES = 2**28  # on an accelerator that does not tell its size
+DEVICE_SHARE = 1 / 32  # of an accelerator's memory that a block may take; temporaries and results take a few times that
+LEAST_ROWS = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +74,7 @@ class Stream(ABC):
         for block in self._kept(self._rows(0)):
             rows = int(block.y.shape[0])
             count += rows
-            total += rows if block.w is None else float(self.xp.sum(block.w))
+            total += rows if block.w is None else float(self.xp.sum(block.w, dtype=self.xp.float64))
         return count, total
 
     @property
@@ -84,9 +86,26 @@ class Stream(ABC):
         return self._sizes[1]
 
     def fold(self, statistic: Statistic) -> Sums:
-        merge = getattr(statistic, "merge", _add)
+        rows = self._rows(statistic.floats_per_row)
+        while True:
+            try:
+                return self._fold(statistic, rows)
+            except Exception as error:
+                if not out_of_memory(error):
+                    raise
+                if rows <= LEAST_ROWS:
+                    name = type(statistic).__name__
+                    raise OutOfMemoryError(
+                        f"{self.device} has no memory for {name} on {rows} rows at a time ({error}); free memory on it, use "
+                        "fewer units or starts at once, or move the data to the processor's memory."
+                    ) from None
+            rows = max(LEAST_ROWS, rows // 4)  # after the handler, whose traceback holds on to the arrays
+            release_memory(self.xp)
+
+    def _fold(self, statistic: Statistic, rows: int) -> Sums:
+        merge = merge_of(statistic)
         sums: Sums | None = None
-        for block in self._mapped(self._rows(statistic.floats_per_row)):
+        for block in self._mapped(rows):
             part = tuple(_float64(s) for s in statistic(block))
             sums = part if sums is None else merge(sums, part)
         if sums is None:
@@ -124,8 +143,9 @@ class Stream(ABC):
     def _rows(self, floats_per_row: int) -> int:
         row_bytes = 8 * (self.d + floats_per_row)
         if not on_host(self.device):
-            return max(16, DEVICE_BLOCK_BYTES // row_bytes)
-        return max(16, CACHE_BYTES // row_bytes, min(8 * self.d, CPU_BLOCK_BYTES // row_bytes))
+            memory = memory_of(self.device, self.xp)
+            return max(LEAST_ROWS, (int(DEVICE_SHARE * memory) if memory else DEVICE_BLOCK_BYTES) // row_bytes)
+        return max(LEAST_ROWS, CACHE_BYTES // row_bytes, min(8 * self.d, CPU_BLOCK_BYTES // row_bytes))
 
     def _kept(self, rows: int) -> Iterator[Block]:
         for block in self.read(rows):
@@ -141,6 +161,12 @@ class Stream(ABC):
         for f in self.maps:
             block = f(block)
         return block
+
+
+def merge_of(statistic: Statistic) -> Callable[[Sums, Sums], Sums]:
+    """The statistic's own merge, or addition."""
+    merge: Callable[[Sums, Sums], Sums] = getattr(statistic, "merge", _add)
+    return merge
 
 
 def _add(left: Sums, right: Sums) -> Sums:

@@ -3,6 +3,11 @@
     UnitsDisplay         the weights of each true unit, and of the estimated unit that it is matched to
     ConvergenceDisplay   the risk against the step, one curve a route, or a bundle of curves for a batch of starts
     PhaseDisplay         units against inputs: what is known to be easy, conjectured hard or open, and a diagnosed shape in it
+    StagesDisplay        the risk that each stage of a recovery reached, against the work it cost
+    DirectionsDisplay    the weights of all units as a heat map, under the features' names
+    SpectrumDisplay      eigenvalues of the second moment against their noise: how many directions the data show
+    ResidualsDisplay     residuals against predictions, or their quantiles against a Gaussian's
+    IntervalsDisplay     confidence intervals of a certified fit
 
 A display computes nothing but what it draws, and matplotlib loads when it is drawn. Colours are those of Okabe and Ito (2008),
 which colour-blind readers can tell apart; shape and position say the same again.
@@ -10,6 +15,7 @@ which colour-blind readers can tell apart; shape and position say the same again
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,7 +30,24 @@ from weightlift.network import Network
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from weightlift.diagnose import Diagnosis
+    from weightlift.plots.directions import DirectionsDisplay
+    from weightlift.plots.intervals import IntervalsDisplay
+    from weightlift.plots.phase import PhaseDisplay
+    from weightlift.plots.residuals import ResidualsDisplay
+    from weightlift.plots.spectrum import SpectrumDisplay
+    from weightlift.plots.stages import StagesDisplay
+
+__all__ = [
+    "AlignedUnits",
+    "ConvergenceDisplay",
+    "DirectionsDisplay",
+    "IntervalsDisplay",
+    "PhaseDisplay",
+    "ResidualsDisplay",
+    "SpectrumDisplay",
+    "StagesDisplay",
+    "UnitsDisplay",
+]
 
 BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY = "#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9"
 PALETTE = (BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY)
@@ -40,6 +63,20 @@ INK, FAINT, FAINTER = "#333333", "#9a9a9a", "#dddddd"
 LEAST_RISK = 1e-33  # smaller ones, zero too, are drawn here
 KINDS = ("auto", "strips", "scatter")
 MAX_STRIPS, MAX_INPUTS = 10, 60
+_HOMES = {
+    "DirectionsDisplay": "directions",
+    "IntervalsDisplay": "intervals",
+    "PhaseDisplay": "phase",
+    "ResidualsDisplay": "residuals",
+    "SpectrumDisplay": "spectrum",
+    "StagesDisplay": "stages",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'weightlift.plots' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"weightlift.plots.{_HOMES[name]}"), name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +142,11 @@ class UnitsDisplay:
     ) -> UnitsDisplay:
         """Match the units of two networks, and draw them."""
         return cls(AlignedUnits.of(estimate, truth), feature_names=feature_names).plot(kind=kind, ax=ax)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, truth: Network, *, kind: str = "auto", ax: Axes | None = None) -> UnitsDisplay:
+        """The same for a fitted estimator, under the names of its features."""
+        return cls.from_networks(estimator.network_, truth, feature_names=feature_names(estimator), kind=kind, ax=ax)
 
     def plot(self, *, kind: str = "auto", ax: Axes | None = None) -> UnitsDisplay:
         """Draw on `ax`, or on a new figure."""
@@ -211,65 +253,10 @@ class ConvergenceDisplay:
         return self
 
 
-class PhaseDisplay:
-    """The regimes of an activation over inputs d and units k, for weights in general position; a diagnosed shape is the star.
-
-    Dots are shapes at which `recover` was measured to succeed. Borders are powers of d without constants or logarithms: the
-    theorems are asymptotic.
-
-    >>> from weightlift import diagnose
-    >>> display = PhaseDisplay.from_diagnosis(diagnose.shape(50, 350, activation="tanh"))
-    >>> display.point_.get_xdata(), display.point_.get_ydata()
-    (array([50]), array([350]))
-    """
-
-    ax_: Axes
-    figure_: Any
-    regions_: list[Any]  # one filled region each, from few units to many
-    measured_: Any  # the artist of the measured shapes
-    point_: Any  # that of the diagnosed shape
-
-    def __init__(self, diagnosis: Diagnosis) -> None:
-        self.diagnosis = diagnosis
-
-    @classmethod
-    def from_diagnosis(cls, diagnosis: Diagnosis, *, ax: Axes | None = None) -> PhaseDisplay:
-        """Draw the diagram of the diagnosis's activation."""
-        return cls(diagnosis).plot(ax=ax)
-
-    def plot(self, *, ax: Axes | None = None) -> PhaseDisplay:
-        """Draw on `ax`, or on a new figure."""
-        from weightlift.diagnose import MEASURED, regions
-
-        self.ax_ = ax = _axes(ax)
-        self.figure_ = ax.figure
-        found = self.diagnosis
-        d = np.geomspace(min(5.0, found.n_inputs / 2), max(300.0, 4.0 * found.n_inputs), 100)
-        highest = max(float(d[-1]) ** 2, 4.0 * found.n_units)
-        columns = [regions(found.regime.degree, found.regime.symmetric, float(x)) for x in d]
-        shapes = {(m.n_inputs, m.n_units) for m in MEASURED if m.all_right}
-        lower, self.regions_ = np.full(len(d), 1.0), []
-        for _, regime, label in columns[-1]:
-            upper = np.array([next((end for end, _, name in column if name == label), 1.0) for column in columns])
-            upper = np.clip(upper, lower, highest)
-            self.regions_.append(ax.fill_between(d, lower, upper, color=PHASES[regime.name], linewidth=0, label=label))
-            ax.plot(d, upper, color="white", linewidth=1.2)
-            at = 4 + int(np.argmax((upper / lower)[4:-4]))  # where the region is highest, there its name has room
-            side = "left" if at < len(d) // 3 else "right"
-            ax.text(d[at], np.sqrt(lower[at] * upper[at]), label, ha=side, va="center", fontsize="small", color=INK)
-            lower = upper
-        (self.measured_,) = ax.plot(*zip(*sorted(shapes), strict=True), "o", color=INK, markersize=3.5, label="recovered")
-        (self.point_,) = ax.plot(
-            [found.n_inputs], [found.n_units], "*", color=VERMILLION, markersize=15, markeredgecolor="white", label=found.title
-        )
-        ax.set_xscale("log")
-        ax.set_yscale("log")
-        ax.set_xlim(d[0], d[-1])
-        ax.set_ylim(1.0, highest)
-        ax.set_xlabel("inputs d")
-        ax.set_ylabel("units k")
-        _tidy(ax)
-        return self
+def feature_names(estimator: Any) -> list[str] | None:
+    """The names that the estimator's inputs had, if they had any."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
 
 
 def _normal(net: Network) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,0 +1,36 @@
+"""Every figure of the four papers, and ours, at one command: `weightlift reproduce zhong2017 fig1a`.
+
+    python -m weightlift.reproduce zhong2017 fig1a --size paper --jobs 8 --out DIR      needs NumPy and SciPy alone
+
+One file a paper, one recipe a figure, on the public names of the package only; `sweep` runs a recipe's cells and `page` shows
+what came of them. Without matplotlib cells and tables are written all the same, and the same command draws them elsewhere.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+from weightlift.errors import ArgumentError
+from weightlift.reproduce.recipe import Cell, Claim, Grid, Recipe
+
+__all__ = ["PAPERS", "Cell", "Claim", "Grid", "Recipe", "recipes"]
+
+PAPERS = ("zhong2017", "zhang2019", "mondelli2019", "weightlift")
+
+
+def recipes(paper: str = "all", figure: str | None = None) -> list[Recipe]:
+    """The recipes of a paper's figure, of a paper, or of all.
+
+    >>> [recipe.figure for recipe in recipes("zhong2017")]
+    ['fig1a', 'fig1b', 'fig1c']
+    """
+    if paper != "all" and paper not in PAPERS:
+        raise ArgumentError(f"there is no paper {paper!r}; there are {', '.join(PAPERS)}, and all.")
+    modules = [importlib.import_module(f"weightlift.reproduce.{name}") for name in PAPERS if paper in (name, "all")]
+    found: list[Recipe] = [recipe for module in modules for recipe in module.RECIPES]
+    if figure is None:
+        return found
+    if figure not in {recipe.figure for recipe in found}:
+        names = ", ".join(recipe.figure for recipe in found)
+        raise ArgumentError(f"{paper} has no recipe {figure!r}; there are {names}.")
+    return [recipe for recipe in found if recipe.figure == figure]

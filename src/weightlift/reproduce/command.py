@@ -1,0 +1,59 @@
+"""What `weightlift reproduce` and `python -m weightlift.reproduce` do."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from weightlift.reproduce import recipes
+from weightlift.reproduce.figures import CELLS, Reproduction, reproduce
+from weightlift.reproduce.page import VERDICTS, write_docs, write_page
+from weightlift.reproduce.store import Store
+
+OUT = Path("reproduction")
+INTERRUPTED = 130
+
+
+def execute(
+    paper: str,
+    figure: str | None = None,
+    *,
+    size: str = "quick",
+    seed: int = 0,
+    trials: int | None = None,
+    jobs: int | None = None,
+    out: Path = OUT,
+    merge: list[Path] | None = None,
+    docs: Path | None = None,
+) -> int:
+    """The exit code: 0 if the figures are written, whether or not their claims held; 130 after Ctrl-C."""
+    if paper == "list":
+        for recipe in recipes():
+            cells = ", ".join(f"{len(recipe.cells(name)):,} trials at --size {name}" for name in recipe.grids)
+            print(f"{recipe.paper:<13} {recipe.figure:<18} {recipe.title}  ({cells})")
+        return 0
+    for folder in merge or []:
+        with Store(out / CELLS) as store:
+            print(f"{store.absorb(folder / CELLS):,} new cells from {folder}")
+    if paper == "page":
+        write_page(out)
+        print(f"page: {out / 'index.html'}")
+        if docs is not None:
+            print(f"{len(write_docs(out, docs))} figures in {docs / 'reproduction.md'}")
+        return 0
+    try:
+        for recipe in recipes(paper, figure):
+            for made in reproduce([recipe], out, size=size, seed=seed, trials=trials, jobs=jobs):
+                _print(made, out)
+    except KeyboardInterrupt:
+        print("stopped; the cells that were done are stored, and the same command goes on from there.", file=sys.stderr)
+        return INTERRUPTED
+    print(f"page: {out / 'index.html'}")
+    return 0
+
+
+def _print(made: Reproduction, out: Path) -> None:
+    recipe = made.recipe
+    print(f"{recipe.name}: {recipe.title} ({made.cells:,} trials, {made.seconds:,.0f} s of CPU time) -> {out / recipe.paper}")
+    for claim in made.claims:
+        print(f"  [{VERDICTS[claim.held]}] {claim.statement}: {claim.found}")

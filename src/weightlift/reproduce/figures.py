@@ -1,0 +1,118 @@
+"""From a recipe to its files: the missing cells, the table as CSV, the figure as PNG and PDF, the page."""
+
+from __future__ import annotations
+
+import datetime
+import importlib.util
+import os
+import platform
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from weightlift._version import __version__
+from weightlift.files import write_atomically
+from weightlift.reproduce import progress, style, tables
+from weightlift.reproduce.recipe import Claim, Recipe, Row
+from weightlift.reproduce.store import Run, Store
+from weightlift.reproduce.sweep import sweep
+
+CELLS = "cells.sqlite"
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A figure that is complete: its table, its claims, and the run that made it."""
+
+    recipe: Recipe
+    run: Run
+    rows: list[Row]
+    claims: list[Claim]
+    cells: int
+    seconds: float  # CPU, of all cells
+
+    @property
+    def command(self) -> str:
+        run, options = self.run, ""
+        options += f" --size {run.size}" + (f" --seed {run.seed}" if run.seed else "")
+        options += f" --trials {run.trials}" if run.trials is not None else ""
+        return f"weightlift reproduce {run.paper} {run.figure}{options}"
+
+
+def reproduce(
+    chosen: Iterable[Recipe],
+    out: Path,
+    *,
+    size: str = "quick",
+    seed: int = 0,
+    trials: int | None = None,
+    jobs: int | None = None,
+) -> list[Reproduction]:
+    """Complete the cells of these recipes in `out`/cells.sqlite, write their files and the page over all that is there.
+
+    trials: at every point, instead of the grid's. jobs: processes, one a core by default.
+    """
+    from weightlift.reproduce.page import write_page
+
+    found = []
+    for recipe in chosen:
+        cells = recipe.cells(size, seed=seed, trials=trials)
+        with Store(out / CELLS) as store, progress.shown(recipe.name) as report:
+            done = sweep(recipe.trial, cells, store, jobs=jobs or cores(), cost=recipe.cost, report=report)
+            run = Run(recipe.paper, recipe.figure, size, seed, trials, machine(), datetime.date.today().isoformat())
+            last = store.runs().get((recipe.paper, recipe.figure))
+            if not done and last is not None and (last.size, last.seed, last.trials) == (size, seed, trials):
+                run = last  # drawn again, perhaps on another machine
+            store.record(run)
+        found += completed([recipe], out, run)
+        write_files(found[-1], out / recipe.paper)
+        write_page(out)
+    return found
+
+
+def completed(chosen: Iterable[Recipe], out: Path, run: Run | None = None) -> list[Reproduction]:
+    """What the store in `out` has of these recipes as their last run, or the given one, asked for; complete ones only."""
+    found = []
+    with Store(out / CELLS) as store:
+        runs = store.runs()
+        for recipe in chosen:
+            last = run or runs.get((recipe.paper, recipe.figure))
+            if last is None:
+                continue
+            cells = recipe.cells(last.size, seed=last.seed, trials=last.trials)
+            trials = store.rows(cells)
+            if len(trials) == len(cells):
+                rows = recipe.summarize(trials)
+                found.append(Reproduction(recipe, last, rows, recipe.claims(rows), len(cells), store.seconds(cells)))
+    return found
+
+
+def write_files(made: Reproduction, folder: Path) -> None:
+    """figure.csv, and with matplotlib figure.png and figure.pdf."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(folder / f"{made.recipe.figure}.csv", tables.as_csv(made.rows).encode())
+    if importlib.util.find_spec("matplotlib") is None:
+        return
+    with style.canvas(made.recipe.width, made.recipe.height, made.recipe.title) as figure:
+        made.recipe.draw(figure, made.rows)
+        for kind in style.SAVING:
+            write_atomically(folder / f"{made.recipe.figure}.{kind}", style.content(figure, kind))
+
+
+def machine() -> str:
+    """Cores, processor and versions."""
+    processor = platform.processor() or platform.machine()
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        processor = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), processor)
+    except OSError:
+        pass
+    versions = f"Python {platform.python_version()}, NumPy {np.__version__}, Weightlift {__version__}"
+    return f"{cores()} cores ({processor}), {platform.system()}, {versions}"
+
+
+def cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

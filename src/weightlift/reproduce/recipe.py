@@ -1,0 +1,154 @@
+"""What a figure is: a grid of points, a trial at each, a summary of the trials, a drawing, and the claims that it bears out.
+
+A *cell* is one trial at one point. Its key is a hash of the trial's source, the package's version, the point, the number of
+the trial and the seed: cells of a changed recipe have other keys, and figures that share a trial share its cells. Its random
+numbers depend on the point, the trial's number and the seed alone: not on the order of work, nor on the rest of the grid.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import itertools
+import json
+import types
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from weightlift._version import __version__
+from weightlift.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Row = dict[str, Any]
+Trial = Callable[..., Row]  # trial(rng, **point): JSON's types and NumPy's, the same for the same rng
+
+SIZES = ("quick", "paper")
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Points, and how often the trial is run at each."""
+
+    points: tuple[Row, ...]
+    trials: int
+
+    @classmethod
+    def product(cls, trials: int, **axes: Any) -> Grid:
+        """Every combination of the axes' values; a value that is no list or tuple is the same at all points.
+
+        >>> [point["n"] for point in Grid.product(10, d=(5, 9), n=[1, 2], k=3).points]
+        [1, 2, 1, 2]
+        """
+        values = [value if isinstance(value, list | tuple | range) else [value] for value in axes.values()]
+        return cls(tuple(dict(zip(axes, combination, strict=True)) for combination in itertools.product(*values)), trials)
+
+    def __add__(self, other: Grid) -> Grid:
+        return Grid(self.points + other.points, self.trials)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence that the figure should bear out, what was found, and whether it held; None where the grid cannot tell."""
+
+    statement: str
+    found: str
+    held: bool | None
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A figure, declared.
+
+    A trial takes a Generator and a point's values. `summarize` turns the trials' rows, each the point with `trial` and what the
+    trial returned, into the table behind the figure; `draw` and `claims` see that table alone.
+    """
+
+    paper: str
+    figure: str
+    title: str
+    setting: str  # what is done, in sentences
+    reported: str  # what the paper says of it
+    grids: Mapping[str, Grid]  # one a size
+    trial: Trial
+    summarize: Callable[[list[Row]], list[Row]]
+    draw: Callable[[Figure, list[Row]], None]
+    claims: Callable[[list[Row]], list[Claim]]
+    cost: Callable[[Row], float] = lambda point: 1.0  # relative, for the order of work and the time left
+    width: float = 9.0  # inches
+    height: float = 4.0
+
+    @property
+    def name(self) -> str:
+        return f"{self.paper} {self.figure}"
+
+    def cells(self, size: str, *, seed: int = 0, trials: int | None = None) -> list[Cell]:
+        if size not in self.grids:
+            raise ArgumentError(f"size must be one of {tuple(self.grids)}, not {size!r}.")
+        if trials is not None and trials < 1:
+            raise ArgumentError(f"trials must be at least 1, not {trials}.")
+        grid, code = self.grids[size], fingerprint(self.trial)
+        numbers = range(grid.trials if trials is None else trials)
+        return [Cell(code, point, i, seed) for point in grid.points for i in numbers]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One trial at one point."""
+
+    code: str  # fingerprint of the trial
+    point: Row
+    trial: int
+    seed: int
+
+    @cached_property
+    def key(self) -> str:
+        return _digest([self.code, __version__, self.point, self.trial, self.seed])
+
+    def rng(self) -> np.random.Generator:
+        return np.random.default_rng(int(_digest([self.point, self.trial, self.seed]), 16))
+
+
+def fingerprint(trial: Trial) -> str:
+    """A hash of the trial's source and of all functions, classes and constants of the recipes that it uses, at any depth."""
+    seen: dict[str, str] = {}
+    _collect(trial, seen)
+    return _digest(sorted(seen.items()))
+
+
+def _collect(thing: Any, seen: dict[str, str]) -> None:
+    name = f"{thing.__module__}.{thing.__qualname__}"
+    if name in seen:
+        return
+    seen[name] = inspect.getsource(thing)
+    home = thing.__module__.rpartition(".")[0]
+    for used, value in _globals_used(thing):
+        if isinstance(value, types.FunctionType | type):
+            if value.__module__ == thing.__module__ or (home and value.__module__.rpartition(".")[0] == home):
+                _collect(value, seen)
+        elif isinstance(value, bool | int | float | str | tuple):
+            seen[f"{name}.{used}"] = repr(value)
+
+
+def _globals_used(thing: Any) -> Iterator[tuple[str, Any]]:
+    for function in [thing] if isinstance(thing, types.FunctionType) else vars(thing).values():
+        if not isinstance(function, types.FunctionType):
+            continue
+        for name in sorted(_names(function.__code__)):
+            if name in function.__globals__:
+                yield name, function.__globals__[name]
+
+
+def _names(code: types.CodeType) -> set[str]:
+    """The names in a function, and in those inside it."""
+    inner = [_names(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    return set(code.co_names).union(*inner)
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hexdigest()

@@ -1,0 +1,335 @@
+"""Rows of a Dask collection, on local threads or on a cluster: statistics go to the rows, small matrices come back.
+
+Fold      every chunk is folded where it lies, and the sums are merged eight at a time in the order of the chunks: a fixed tree,
+          so that the same chunks give the same bits wherever and whenever they are computed.
+Travel    out: the statistic with its parameters; back: the merged sums. A cluster keeps the rows in its memory between passes,
+          from the first one on; a part of at most 1/200 of the rows is brought here by `persist`, where it is smaller than what
+          would travel to it. Threads of this process read the collection again until `persist`.
+Loss      chunks of a worker that dies are recomputed from the collection's graph by the scheduler, and the pass goes on.
+          Without a worker or a scheduler for forty seconds, the pass ends in a `ClusterError`.
+Needs     whole rows: known chunk sizes and a single chunk of columns.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from typing import Any
+
+import numpy as np
+
+from weightlift.errors import ArgumentError, ClusterError, ShapeError, TooFewRowsError, WeightliftError
+from weightlift.namespaces import Array, Namespace, array_namespace, is_array, to_numpy
+from weightlift.network import Network
+from weightlift.samples.arrays import ArraySamples, from_arrays
+from weightlift.samples.keys import intervals
+from weightlift.samples.protocol import Block, Map, Samples, Statistic, Sums
+from weightlift.samples.stream import Part, Stream, merge_of
+
+FAN_IN = 8
+BROUGHT_HERE = 1 / 200  # of the collection's rows
+PATIENCE, LOOK_EVERY = 40.0, 2.0  # seconds without a worker; between looks at the cluster
+
+
+def open(
+    X: Any,
+    y: Any = None,
+    *,
+    sample_weight: Any = None,
+    target: str | None = None,
+    features: Sequence[str] | None = None,
+    weight: str | None = None,
+    dtype: str = "float64",
+    client: Any = None,
+) -> DaskSamples:
+    """A source from Dask arrays X (n, d), y (n,), from data frames and series, or from one frame by the names of its columns.
+
+    client: a `distributed.Client`; None uses the current one, and where there is none, Dask's scheduler of this process.
+    """
+    if dtype not in {"float32", "float64"}:
+        raise ArgumentError(f"dtype must be 'float64' or 'float32', not {dtype!r}.")
+    if target is not None:
+        chunks, d = _frame_chunks(X, y, sample_weight, target, features, weight)
+    else:
+        chunks, d = _chunks(X, y, sample_weight)
+    from dask import delayed
+
+    make = delayed(_piece, pure=False)
+    pieces = tuple(make(number, dtype, *chunk) for number, chunk in enumerate(chunks))
+    client = _client(client)
+    source = DaskSamples(pieces if client is None else tuple(client.persist(list(pieces))), d, np.dtype(dtype), client)
+    if source.n < 2:
+        raise TooFewRowsError(f"X has {source.n} rows; at least two are needed.")
+    if not source.total > 0:
+        raise ArgumentError("sample_weight is zero on every row; give at least one row weight.")
+    return source
+
+
+def is_collection(X: object) -> bool:
+    """Whether X is a Dask array, frame or series, found out without loading Dask."""
+    return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed") and hasattr(X, "ndim")
+
+
+def predict(network: Network, X: Any) -> Any:
+    """The network's values on a Dask array or frame, as a lazy array or series of the same chunks."""
+    if not is_collection(X):
+        raise ArgumentError(f"X must be a Dask array or data frame, not {type(X).__name__}.")
+    if _is_frame(X):
+        return X.map_partitions(_predict_frame, network, meta=("prediction", "f8"))
+    _check_columns("X", X)
+    return X.map_blocks(network.predict, drop_axis=1, dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class DaskSamples(Stream):
+    """Pieces, each an array source on the worker that computes it, in the order of the rows."""
+
+    pieces: tuple[Any, ...]  # delayed ArraySamples
+    inputs: int
+    arithmetic: np.dtype[Any]
+    client: Any = None
+    origin: int | None = None  # rows of the collection that a part was taken from
+
+    @property
+    def d(self) -> int:
+        return self.inputs
+
+    @property
+    def xp(self) -> Namespace:
+        return array_namespace(np.zeros(1))
+
+    @property
+    def device(self) -> str:
+        return "cpu"
+
+    @property
+    def dtype(self) -> Any:
+        return self.arithmetic
+
+    @cached_property
+    def _sizes(self) -> tuple[int, float]:
+        rows, total = self._reduce(_Task(_Sizes(), self.parts, ())) or (0, 0.0)
+        return int(rows), float(total)
+
+    def fold(self, statistic: Statistic) -> Sums:
+        sums: Sums | None = self._reduce(_Task(statistic, self.parts, self.maps))
+        if sums is None:
+            raise TooFewRowsError("the data have no rows; nothing can be averaged.")
+        return sums
+
+    def split(self, *fractions: float, seed: int) -> tuple[DaskSamples, ...]:
+        whole = replace(self, origin=self.n if self.origin is None else self.origin)
+        parts = (Part(seed, low, high) for low, high in intervals(fractions))
+        return tuple(replace(whole, parts=(*self.parts, part)) for part in parts)
+
+    def persist(self) -> Samples:
+        if not (self.parts or self.maps) and self.origin is not None:
+            return self
+        from dask import delayed
+
+        origin = self.n if self.origin is None else self.origin
+        task = delayed(_Task(None, self.parts, self.maps), traverse=False, pure=False)
+        keep = delayed(_resident, pure=False)
+        resident = tuple(keep(piece, task) for piece in self.pieces)
+        if self.n <= BROUGHT_HERE * origin:
+            return _joined(self._compute(delayed(_arrays, pure=False)(list(resident))), self)
+        kept = DaskSamples(self._persisted(resident), self.d, self.arithmetic, self.client, origin)
+        kept.__dict__["_sizes"] = self._sizes
+        return kept
+
+    def read(self, rows: int) -> Iterator[Block]:
+        """Blocks for those who need rows in order, piece after piece; the parts and maps are applied here."""
+        for piece in self.pieces:
+            yield from self._compute(piece).read(rows)
+
+    def _reduce(self, task: _Task) -> Any:
+        """The task on every piece, merged in a tree of fixed shape; only the root is fetched."""
+        from dask import delayed
+
+        given = delayed(task, traverse=False, pure=False)
+        fold, merge = delayed(_fold, pure=False), delayed(_merge, pure=False)
+        sums = [fold(piece, given) for piece in self.pieces]
+        while True:
+            sums = [merge(given, *sums[i : i + FAN_IN]) for i in range(0, len(sums), FAN_IN)]
+            if len(sums) == 1:
+                return self._compute(sums[0])
+
+    def _compute(self, value: Any) -> Any:
+        if self.client is None:
+            return value.compute()
+        if self.client.status == "closed":
+            raise ClusterError("the client of the cluster is closed; connect again and open the collection anew.")
+        return _patiently(self.client, self.client.compute(value))
+
+    def _persisted(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        from dask import persist
+
+        return tuple(persist(*values) if self.client is None else self.client.persist(list(values)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """What travels to the rows."""
+
+    statistic: Any
+    parts: tuple[Part, ...]
+    maps: tuple[Map, ...]
+
+    def rows(self, piece: ArraySamples) -> ArraySamples:
+        """The piece's rows that belong to the parts, seen through the maps."""
+        return replace(reduce(ArraySamples.part, self.parts, piece), maps=(*piece.maps, *self.maps))
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    """Rows and their weight."""
+
+    floats_per_row: int = 1
+
+    def __call__(self, block: Block) -> Sums:
+        xp = array_namespace(block.y)
+        rows = xp.sum(xp.ones_like(block.y), dtype=xp.float64)
+        return rows, rows if block.w is None else xp.sum(block.w, dtype=xp.float64)
+
+
+def _piece(number: int, dtype: str, X: Any, y: Any, w: Any = None, names: Any = None) -> ArraySamples:
+    """A chunk, checked, as a source; runs on a worker, as do the functions below down to `_arrays`."""
+    if names is not None:
+        features, target, weight = names
+        X, y, w = X[list(features)], X[target], None if weight is None else X[weight]
+    X, y, w = (_array(name, v) for name, v in (("X", X), ("y", y), ("sample_weight", w)))
+    try:
+        return from_arrays(X, y, sample_weight=w, dtype=dtype, least_rows=0)
+    except WeightliftError as error:
+        raise type(error)(f"chunk {number}: {error}") from None
+
+
+def _array(name: str, values: Any) -> Array:
+    if values is None or is_array(values):
+        return values
+    try:
+        return values.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"{name} holds values that are not numbers ({error}).") from None
+
+
+def _fold(piece: ArraySamples, task: _Task) -> Sums | None:
+    rows = task.rows(piece)
+    return tuple(to_numpy(s) for s in rows.fold(task.statistic)) if rows.n else None
+
+
+def _merge(task: _Task, *sums: Sums | None) -> Sums | None:
+    found = [s for s in sums if s is not None]
+    return reduce(merge_of(task.statistic), found) if found else None
+
+
+def _resident(piece: ArraySamples, task: _Task) -> ArraySamples:
+    return task.rows(piece).persist()
+
+
+def _arrays(pieces: list[ArraySamples]) -> list[tuple[Array, ...]]:
+    """What is needed to go on elsewhere: rows, weights, and the keys of the raw rows."""
+    return [tuple(None if v is None else to_numpy(v) for v in (p.X, p.y, p.w, p._all_keys)) for p in pieces if p.n]
+
+
+def _predict_frame(frame: Any, network: Network) -> Any:
+    import pandas
+
+    return pandas.Series(network.predict(_array("X", frame)), index=frame.index, name="prediction")
+
+
+def _joined(chunks: list[tuple[Array, ...]], source: DaskSamples) -> Samples:
+    if not chunks:
+        return source
+    X, y, w, keys = (None if column[0] is None else np.concatenate(column) for column in zip(*chunks, strict=True))
+    return ArraySamples(X, y, w, source.arithmetic, hashed=keys)
+
+
+def _chunks(X: Any, y: Any, sample_weight: Any) -> tuple[list[tuple[Any, ...]], int]:
+    """(X, y, w) chunk by chunk, delayed, and the number of inputs."""
+    if y is None:
+        raise ArgumentError("y is missing: pass targets chunked like X, or the name of a frame's column as target=….")
+    given = {"X": X, "y": y, **({} if sample_weight is None else {"sample_weight": sample_weight})}
+    for name, values in given.items():
+        if not is_collection(values):
+            how = f"{name} = dask.array.from_array({name}, chunks=X.chunks[0])"
+            raise ArgumentError(f"{name} is a {type(values).__name__} and X a Dask collection; bring it there: {how}")
+        if values.ndim != (2 if name == "X" else 1):
+            raise ShapeError(f"{name} must have {'two axes' if name == 'X' else 'one axis'}, not {values.ndim}.")
+    if _is_frame(X):
+        columns = [values.to_delayed() for values in given.values()]
+        counts = {name: len(c) for name, c in zip(given, columns, strict=True)}
+        if len(set(counts.values())) > 1:
+            raise ShapeError(f"X, y and sample_weight must be partitioned alike, not {counts}; take them from one frame.")
+        return list(zip(*columns, strict=True)), len(X.columns)
+    for name, values in given.items():
+        if _is_frame(values):
+            raise ArgumentError(f"{name} is a series and X an array; convert it: {name} = {name}.to_dask_array(lengths=True)")
+        _check_columns(name, values)
+        if values.shape[0] != X.shape[0]:
+            raise ShapeError(f"{name} has {values.shape[0]} rows and X {X.shape[0]}; they must agree.")
+    alike = [v if v.chunks[0] == X.chunks[0] else v.rechunk({0: X.chunks[0]}) for v in given.values()]
+    return list(zip(*(v.to_delayed().ravel() for v in alike), strict=True)), int(X.shape[1])
+
+
+def _frame_chunks(
+    frame: Any, y: Any, sample_weight: Any, target: str, features: Sequence[str] | None, weight: str | None
+) -> tuple[list[tuple[Any, ...]], int]:
+    if not _is_frame(frame) or y is not None or sample_weight is not None:
+        raise ArgumentError("target names a column of a data frame; pass the frame as X, without y and sample_weight.")
+    chosen = [c for c in frame.columns if c not in (target, weight)] if features is None else list(features)
+    missing = [c for c in (*chosen, target, weight) if c is not None and c not in frame.columns]
+    if missing or not chosen or target in chosen:
+        raise ArgumentError(f"the frame has the columns {list(frame.columns)}; {missing or chosen} cannot be its features.")
+    names = (tuple(chosen), target, weight)
+    wanted = frame[[*chosen, target, *([weight] if weight else [])]]
+    return [(chunk, None, None, names) for chunk in wanted.to_delayed()], len(chosen)
+
+
+def _check_columns(name: str, values: Any) -> None:
+    """Known sizes, whole rows."""
+    if any(np.isnan(size) for axis in values.chunks for size in axis):
+        raise ArgumentError(f"{name} has chunks of unknown size; find them out first: {name} = {name}.compute_chunk_sizes()")
+    if values.ndim == 2 and len(values.chunks[1]) > 1:
+        raise ArgumentError(f"{name} is chunked along its columns; join them first: {name} = {name}.rechunk({{1: -1}})")
+
+
+def _is_frame(X: object) -> bool:
+    return is_collection(X) and not hasattr(X, "chunks")
+
+
+def _client(client: Any) -> Any:
+    """The one given, or the current one of a process that has loaded `distributed`."""
+    distributed = sys.modules.get("distributed")
+    if client is not None or distributed is None:
+        return client
+    try:
+        return distributed.get_client()
+    except ValueError:
+        return None
+
+
+def _patiently(client: Any, future: Any) -> Any:
+    """The future's result, unless the cluster is gone."""
+    from distributed import CancelledError, KilledWorker, wait
+    from distributed.comm import CommClosedError
+
+    alive = time.monotonic()
+    while True:
+        try:
+            with client.as_current():
+                wait(future, timeout=LOOK_EVERY)
+            return future.result(timeout=PATIENCE)
+        except TimeoutError as error:
+            alive = time.monotonic() if _has_workers(client) else alive
+            if time.monotonic() - alive > PATIENCE:
+                raise ClusterError(f"the cluster has had no worker for {PATIENCE:.0f} s; start it again.") from error
+        except (CancelledError, KilledWorker, CommClosedError) as error:
+            raise ClusterError(f"the cluster gave the computation up ({error}); see to its workers and start again.") from error
+
+
+def _has_workers(client: Any) -> bool:
+    return client.status == "running" and bool(client.scheduler_info().get("workers"))
