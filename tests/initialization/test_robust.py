@@ -46,7 +46,7 @@ def test_the_split_counts_rows_beyond_the_kink_and_strength_in_the_second_moment
 
 
 def test_noise_of_the_second_moment_is_its_spread_over_samples():
-    truth = Network([[1.0, 0.8], [0.0, 0.6], [0.0, 0.0], [0.0, 0.0]], a=[1.0, -0.7], b=[0.4, -0.8])
+    truth = Network([[1.0, 0.96], [0.0, 0.28], [0.0, 0.0], [0.0, 0.0]], a=[1.0, -0.7], b=[0.4, -0.8])
     gram = (truth.W.T @ truth.W) ** 2  # far from the identity
     draws, predicted = [], []
     for seed in range(60):
