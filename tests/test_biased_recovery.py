@@ -29,7 +29,7 @@ def test_other_activations_have_a_tensor_start_too():
 def test_too_few_rows_for_moments_cost_nothing():
     truth = wl.teachers.biased(8, 3, rng=3)
     X, y = wl.draw(truth, 62, rng=4)
-    found = wl.recover(X, y, n_units=3, bias=True)
+    found = wl.recover(X, y, n_units=3, bias=True, max_work=20)
     first = found.stages[0]
     assert first.name == "tensor start"
     assert first.starts == 0
@@ -39,7 +39,7 @@ def test_too_few_rows_for_moments_cost_nothing():
 
 def test_more_units_than_inputs_by_moments_alone():
     truth = wl.teachers.biased(3, 5, rng=3)
-    X, y = wl.draw(truth, 100_000, rng=1)
+    X, y = wl.draw(truth, 60_000, rng=1)
     found = wl.recover(X, y, n_units=5, bias=True, method="tensor")
     assert found.certificate.status is wl.Status.EXACT, found
     assert found.network.equivalent(truth, tol=1e-8)
