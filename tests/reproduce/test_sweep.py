@@ -21,7 +21,9 @@ from weightlift.reproduce.store import Run, Store
 from weightlift.reproduce.sweep import Progress, SweepError, sweep
 from weightlift.reproduce.tables import as_csv
 
-SCRIPT = """
+SCRIPT = """import signal
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs are born deaf to it
 import json, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])

@@ -43,7 +43,7 @@ class OneHiddenLayerRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
     bias, offset : bool, default=True
         Whether the units have biases b, and the output a constant c. Without biases moments can be used, see `method`.
     method : {"auto", "tensor", "search"}, default="auto"
-        "tensor" takes its start from moments: Gaussian inputs, no biases. "search" assumes nothing of the inputs.
+        "tensor" takes its start from moments: Gaussian inputs. "search" assumes nothing of the inputs.
     refine : bool, default=True
         False keeps the start's directions (from moments where they apply, else random) and fits the output weights alone.
     standardize : bool, default=True
