@@ -42,7 +42,10 @@ BENCHMARKS = {
     "speed": Benchmark((), ("--full",)),
     "noise": Benchmark((), ("--full",)),
     "zhong2017": Benchmark((), ("--full",)),
+    "awasthi2021": Benchmark((), ("--full",)),
     "sample_efficiency": Benchmark((), ("--moonshots",)),
+    "peers": Benchmark((), ("--full",)),
+    "sources": Benchmark((), ("--full",)),
     "gpu": Benchmark(None, ()),
     "sgd": Benchmark((), ("--full",)),
     "sgd_gpu": Benchmark(None, ()),
@@ -101,7 +104,7 @@ def environment() -> str:
     """Versions, BLAS and processor in one line."""
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]  # type: ignore[index,call-overload]
     versions = [f"Python {platform.python_version()}"]
-    for package in ("weightlift", "numpy", "scipy", "torch", "tensorly"):
+    for package in ("weightlift", "numpy", "scipy", "scikit-learn", "torch", "tensorly", "pyscnn", "pyarrow", "dask"):
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             versions.append(f"{package} {importlib.metadata.version(package)}")
     versions.append(f"{blas['name']} {blas['version']}")

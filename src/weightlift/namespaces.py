@@ -136,10 +136,13 @@ def matmul_transposed(A: Array, B: Array) -> Array:
 
 
 def weighted_gram(A: Array, g: Array) -> Array:
-    """Aᵀ diag(g) A for A (m, p): panels of the upper triangle, five eighths of the full product."""
+    """Aᵀ diag(g) A for A (m, p): on a host in panels of the upper triangle, five eighths of the full product.
+
+    An accelerator is busy only where the result is large: there it is one product.
+    """
     xp = array_namespace(A, g)
     weighted, p = g[:, None] * A, int(A.shape[1])
-    if p < 4 * PANEL:
+    if p < 4 * PANEL or not on_host(device(A)):
         return matmul_transposed(A, weighted)
     edges = [p * i // 4 for i in range(5)]
     panels = [matmul_transposed(A[:, i:j], weighted[:, i:]) for i, j in pairwise(edges)]
@@ -153,14 +156,19 @@ def weighted_gram(A: Array, g: Array) -> Array:
 def solve(A: Array, B: Array) -> Array:
     """A⁻¹B for a batch of symmetric A (S, p, p) with unit diagonal, B (S, p, q); singular ones get a ridge at rounding level.
 
-    PyTorch's batched CUDA solver is made for small matrices; large ones are faster one by one. NumPy's knows no symmetry;
-    LAPACK's Cholesky solver takes half its time, one by one too.
+    PyTorch's batched CUDA solver is made for small matrices; large ones are faster one by one. There a singular matrix gives
+    what is not finite: to look for one would be to wait for the device. NumPy's solver knows no symmetry; LAPACK's by Cholesky
+    takes half its time, one by one too.
     """
     xp = array_namespace(A, B)
     if isinstance(A, np.ndarray) and A.shape[-1] >= CHOLESKY and (found := _cholesky_solve(A, B)) is not None:
         return found
-    if compat.is_torch_array(A) and A.device.type == "cuda" and A.shape[-1] > 256:
-        return xp.stack([xp.linalg.solve(A[s], B[s]) for s in range(A.shape[0])])
+    if compat.is_torch_array(A) and A.device.type == "cuda":
+        import torch
+
+        if A.shape[-1] <= 256:
+            return torch.linalg.solve_ex(A, B)[0]
+        return xp.stack([torch.linalg.solve_ex(A[s], B[s])[0] for s in range(A.shape[0])])
     try:
         return xp.linalg.solve(A, B)
     except (np.linalg.LinAlgError, RuntimeError):  # PyTorch's error for singular matrices is a RuntimeError

@@ -3,15 +3,20 @@
 from weightlift.moments.choice import MomentChoice, choose_moments
 from weightlift.moments.control_variates import quadratic_fit, remove_linear, remove_quadratic
 from weightlift.moments.directional import DirectionalMoments
+from weightlift.moments.flattened_moment import FlattenedMoment, FlattenedProduct, hermite_coefficient, moment_operator
 from weightlift.moments.hermite_moment import HermiteMoment, MomentProduct, UnfoldedMoment
 
 __all__ = [
     "DirectionalMoments",
+    "FlattenedMoment",
+    "FlattenedProduct",
     "HermiteMoment",
     "MomentChoice",
     "MomentProduct",
     "UnfoldedMoment",
     "choose_moments",
+    "hermite_coefficient",
+    "moment_operator",
     "quadratic_fit",
     "remove_linear",
     "remove_quadratic",

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from weightlift.certificate import Certificate, Status
-from weightlift.errors import ActivationError, ArgumentError, NotGaussianWarning, SingularError, WeightliftError
-from weightlift.initialization import tensor_init
+from weightlift.errors import ArgumentError, NotGaussianWarning, SingularError, TooFewRowsError, WeightliftError
+from weightlift.initialization import hermite_init, tensor_init
 from weightlift.moments import choose_moments
 from weightlift.moments.gaussianity import gaussianity
 from weightlift.namespaces import to_numpy
@@ -26,8 +26,10 @@ from weightlift.search.expand_prune import without_offset
 
 ROWS_A_PARAMETER = 12.0  # beyond these the search runs on a part of the rows, and the fit on all
 MOMENT_ROWS, FEW_ROWS = 8.0, 4.0  # a parameter, from which the tensor start comes first, and on which it is refined first
-REFINEMENT_STEPS, POLISH_STEPS = 80, 8
+REFINEMENT_STEPS, BIASED_STEPS, POLISH_STEPS = 80, 30, 8  # a biased tensor start settles in 20 steps, or the search is shorter
 TOLERANCE = 1e-8  # relative decrease of the risk: with noise far below the 1/n that one parameter gains by chance
+MOMENT_ROWS_A_PARAMETER, MOMENT_ROWS_A_PAIR = 2.8, 12.0  # with biases: where one tensor start in two led to the network
+FREE_LENGTHS = 6.0  # times as many where lengths are read from moments too
 MEAN_LEVEL = 6.0  # standard deviations of n‖ν‖² ~ χ² above which the inputs have a mean
 
 Answer = tuple[float, Network, Certificate]  # risk, network in raw inputs, its certificate
@@ -55,18 +57,30 @@ def tensor_stage(
     try:
         centred, center = _centred(problem)
         _check_moments(problem, centred)
-        for rows in _fewest_first(problem, centred, width):
-            start = tensor_init(rows, width, problem.activation, center=center, rng=problem.rng)
-            network = _on_few_rows(problem, replace(start.network, b=np.zeros(width)))
-            if problem.exact(network):
-                break
-        _finish(problem, network, "tensor start + Gauss–Newton", passes, began, stages, answers)
+        if problem.bias:
+            _check_rows(problem, width)
+            rng = problem.rng.spawn(1)[0]
+            network = hermite_init(centred, width, problem.activation, offset=problem.offset, rng=rng).network
+            steps = BIASED_STEPS
+        else:
+            network, steps = _unbiased_start(problem, centred, center, width), REFINEMENT_STEPS
+        _finish(problem, network, "tensor start + Gauss–Newton", passes, began, stages, answers, steps=steps)
     except WeightliftError as error:
         if problem.method == "tensor":
             raise
         spent = problem.white.tally.passes - passes
         seconds = time.perf_counter() - began
         stages.append(StageReport("tensor start", width, 0, 0.0, spent, math.nan, str(error), seconds))
+
+
+def _unbiased_start(problem: Problem, centred: Samples, center: np.ndarray | None, width: int) -> Network:
+    """From few rows where that is exact, which without noise it often is; else from all."""
+    for rows in _fewest_first(problem, centred, width):
+        start = tensor_init(rows, width, problem.activation, center=center, rng=problem.rng)
+        network = _on_few_rows(problem, replace(start.network, b=np.zeros(width)))
+        if problem.exact(network):
+            break
+    return network
 
 
 def _fewest_first(problem: Problem, centred: Samples, width: int) -> Iterator[Samples]:
@@ -151,11 +165,13 @@ def _finish(
     began: float,
     stages: list[StageReport],
     answers: list[Answer],
+    *,
+    steps: int = REFINEMENT_STEPS,
 ) -> None:
     """Refine a network of whitened inputs on the training rows, and judge it; with noise, refit on all rows first."""
     unit = problem.activation.degree is not None
     free = problem.free + "c" * (network.c != 0.0 and not problem.offset)
-    steps = 0 if problem.exact(network) else REFINEMENT_STEPS  # the polish does the rest
+    steps = 0 if problem.exact(network) else steps  # the polish does the rest
     fit = gauss_newton(problem.white, network, free=free, iterations=steps, tol=TOLERANCE, unit=unit)
     net, risk = fit.network, float(fit.risks[0])
     if not problem.offset and net.c:
@@ -209,9 +225,7 @@ def _centred(problem: Problem) -> tuple[Samples, np.ndarray | None]:
 
 
 def _check_moments(problem: Problem, centred: Samples) -> None:
-    """What moments need: no biases to fit, a covariance, moments that do not vanish, Gaussian inputs."""
-    if problem.bias:
-        raise ActivationError("moments of order ≤ 4 are used for networks without biases; biases go to the search.")
+    """What moments need: a covariance, moments that do not vanish, Gaussian inputs."""
     if problem.whitening is None:
         raise SingularError("the inputs cannot be whitened; moments need independent columns.")
     choose_moments(problem.activation)
@@ -220,6 +234,19 @@ def _check_moments(problem: Problem, centred: Samples) -> None:
         if problem.method == "auto":
             raise ArgumentError(f"moments were not used: {test}.")
         warnings.warn(f"{test}; moment methods assume a Gaussian.", NotGaussianWarning, stacklevel=5)
+
+
+def _check_rows(problem: Problem, width: int) -> None:
+    """Tensors in k dimensions drown in noise below some rows; the search is then the shorter way."""
+    if problem.method == "tensor":
+        return
+    n, d = problem.white.n, problem.rows.d
+    if width > d:
+        raise ArgumentError(f"moments were not used: {width} units with {d} inputs take orders up to 6; the search is shorter.")
+    free_lengths = FREE_LENGTHS if problem.activation.degree is None else 1.0
+    needed = free_lengths * max(MOMENT_ROWS_A_PARAMETER * problem.parameters(width), MOMENT_ROWS_A_PAIR * width**2)
+    if n < needed:
+        raise TooFewRowsError(f"moments were not used: {n} rows, and {width} units with biases take about {needed:.0f}.")
 
 
 def _searched_rows(problem: Problem, width: int) -> Counted:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from weightlift.errors import ArgumentError
-from weightlift.namespaces import Array, array_namespace, as_like, on_host, solve, to_numpy
+from weightlift.namespaces import Array, array_namespace, as_like, from_numpy, on_host, solve, to_numpy
 from weightlift.network import Network
 from weightlift.refinement.normal_equations import Free, NormalEquations, NormalProduct, OutputEquations
 from weightlift.risk import Gradient, Risk, Students
@@ -100,27 +100,30 @@ def gauss_newton(
     exact = history[0] <= floor
     endings[exact], active = Ending.EXACT, np.flatnonzero(~exact)
     dampings = _at(dampings, active)
+    multiples = as_like(np.array(FACTORS), dampings)
     step = 0
     while len(active) and step < iterations:
         step += 1
         part = _take(students, active)
-        factors = dampings[:, None] * as_like(np.array(FACTORS), dampings)
+        factors = dampings[:, None] * multiples
         candidates = _candidates(samples, part, moves, factors, ridge, dense)
         candidates = _on_spheres(candidates) if unit else candidates
         found, candidates = _evaluate(samples, candidates, moves, ridge, len(active))
-        before = _at(risks, active)
-        part, after, dampings = _choose(part, candidates, found, before, factors, dampings)
+        part, after, dampings = _choose(part, candidates, found, _at(risks, active), factors, dampings)
         students, risks = _put(students, part, active), _put_values(risks, after, active)
-        history.append(to_numpy(risks))
-        earlier = history[-1 - WINDOW][active] if len(history) > WINDOW else np.inf + 0.0 * history[-1][active]
-        done = _endings(to_numpy(before), to_numpy(after), earlier, to_numpy(dampings), floor, scale, tol)
+        reached, damped = np.split(to_numpy(samples.xp.concat([after, dampings])), 2)  # the step's one wait for a device
+        before = history[-1][active]
+        history.append(history[-1].copy())
+        history[-1][active] = reached
+        earlier = history[-1 - WINDOW][active] if len(history) > WINDOW else np.full(len(active), np.inf)
+        done = _endings(before, reached, earlier, damped, floor, scale, tol)
         endings[active] = done
         going = np.array([e is None for e in done])
         active, dampings = active[going], _at(dampings, np.flatnonzero(going))
         if first and Ending.EXACT in done:
             break
     endings[[e is None for e in endings]] = Ending.ITERATIONS
-    return Refinement(students, to_numpy(risks), tuple(endings), step, np.array(history))
+    return Refinement(students, history[-1], tuple(endings), step, np.array(history))
 
 
 def rounding(d: int) -> float:
@@ -302,8 +305,9 @@ def _endings(
 
 
 def _take(students: Students, index: np.ndarray) -> Students:
-    xp = array_namespace(students.W)
-    return _take_indices(students, xp.asarray(index, device=students.W.device))
+    if np.array_equal(index, np.arange(students.shape[1])):
+        return students
+    return _take_indices(students, from_numpy(index, like=students.W))
 
 
 def _take_indices(students: Students, index: Array) -> Students:
@@ -318,13 +322,16 @@ def _repeat(students: Students, times: int) -> Students:
 
 
 def _at(values: Array, index: np.ndarray) -> Array:
-    xp = array_namespace(values)
-    return xp.take(values, xp.asarray(index, device=values.device), axis=0)
+    if np.array_equal(index, np.arange(values.shape[0])):
+        return values
+    return array_namespace(values).take(values, from_numpy(index, like=values), axis=0)
 
 
 def _put(students: Students, part: Students, index: np.ndarray) -> Students:
     """The students with those at `index` replaced."""
     _, S, _ = students.shape
+    if len(index) == S:
+        return part
     order = np.arange(S)
     order[index] = S + np.arange(len(index))
     xp = array_namespace(students.W)
@@ -335,6 +342,8 @@ def _put(students: Students, part: Students, index: np.ndarray) -> Students:
 
 
 def _put_values(values: Array, part: Array, index: np.ndarray) -> Array:
+    if len(index) == values.shape[0]:
+        return part
     order = np.arange(values.shape[0])
     order[index] = values.shape[0] + np.arange(len(index))
     return _at(array_namespace(values).concat([values, part], axis=0), order)
