@@ -4,8 +4,8 @@ Comparing with MLPRegressor and PyTorch
 
 The same rows, the same width: how often are the units found?
 
-Six planted networks with 10 inputs and 5 ReLU units with biases, 200 noiseless rows each, 3.6 a parameter. A network counts as
-recovered when each of its units is within 1 %. The others get five restarts and keep the one with the least training error.
+Six planted networks with 10 inputs and 8 ReLU units with biases, 260 noiseless rows each, three a parameter. A network counts as
+recovered when each of its units is within 1 %. The others get ten restarts and keep the one with the least training error.
 """
 
 import time
@@ -17,12 +17,12 @@ from sklearn.neural_network import MLPRegressor
 
 import weightlift as wl
 
-PROBLEMS, RESTARTS = 6, 5
+PROBLEMS, RESTARTS = 6, 10
 
 
 def problem(seed):
-    truth = wl.teachers.biased(10, 5, rng=seed)
-    return truth, *wl.draw(truth, 200, rng=100 + seed), *wl.draw(truth, 2000, rng=200 + seed)
+    truth = wl.teachers.biased(10, 8, rng=seed)
+    return truth, *wl.draw(truth, 260, rng=100 + seed), *wl.draw(truth, 2000, rng=200 + seed)
 
 
 # %%
@@ -50,7 +50,7 @@ claims = []
 
 
 def recovered(X, y):
-    found = wl.recover(X, y, n_units=5, activation="relu", bias=True, offset=True)
+    found = wl.recover(X, y, n_units=8, activation="relu", bias=True, offset=True)
     claims.append(found.certificate.status.name)
     return found.network
 
@@ -71,7 +71,7 @@ def mlp(solver, **options):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             for restart in range(RESTARTS):
-                model = MLPRegressor(hidden_layer_sizes=(5,), solver=solver, alpha=0.0, random_state=restart, **options).fit(X, y)
+                model = MLPRegressor(hidden_layer_sizes=(8,), solver=solver, alpha=0.0, random_state=restart, **options).fit(X, y)
                 best = model if best is None or model.score(X, y) > best.score(X, y) else best
         return wl.export.from_sklearn(best)
 
@@ -92,20 +92,20 @@ except ImportError:
     torch = None
 
 
-def pytorch(X, y, steps=250):
+def pytorch(X, y, steps=200):
     torch.manual_seed(0)
     inputs, targets = torch.from_numpy(X), torch.from_numpy(y)[:, None]
     best, least = None, np.inf
     for _ in range(RESTARTS):
-        model = torch.nn.Sequential(torch.nn.Linear(10, 5), torch.nn.ReLU(), torch.nn.Linear(5, 1)).double()
+        model = torch.nn.Sequential(torch.nn.Linear(10, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1)).double()
         optimizer = torch.optim.Adam(model.parameters(), lr=0.03)
         for _ in range(steps):
             optimizer.zero_grad()
             loss = torch.nn.functional.mse_loss(model(inputs), targets)
             loss.backward()
             optimizer.step()
-        if float(loss) < least:
-            best, least = model, float(loss)
+        if loss.item() < least:
+            best, least = model, loss.item()
     return wl.export.from_torch(best)
 
 
@@ -123,5 +123,6 @@ for name, (right, score, seconds) in table.items():
     print(f"{name:24}{right:>5} of {PROBLEMS}{score:12.6f}{seconds:10.2f}")
 
 # %%
-# A test R² of 0.99 and wrong units go together well: the units of a fit are not to be read unless something says that they may
-# be. Longer training, more restarts or more units improve the other fits; none of them tells when it has arrived.
+# L-BFGS with restarts finds some of these networks, and most of those with four units; it does not tell which. A test R² of
+# 0.99 and wrong units go together well: the units of a fit are not to be read unless something says that they may be. Longer
+# training and more restarts improve the other fits.
