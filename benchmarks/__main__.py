@@ -43,12 +43,17 @@ BENCHMARKS = {
     "noise": Benchmark((), ("--full",)),
     "zhong2017": Benchmark((), ("--full",)),
     "awasthi2021": Benchmark((), ("--full",)),
+    "awasthi2021_robust": Benchmark((), ("--full",)),
+    "mondelli2019": Benchmark((), ("--full",)),
+    "overcomplete": Benchmark((), ("--full",)),
     "sample_efficiency": Benchmark((), ("--moonshots",)),
     "peers": Benchmark((), ("--full",)),
     "sources": Benchmark((), ("--full",)),
     "gpu": Benchmark(None, ()),
     "sgd": Benchmark((), ("--full",)),
     "sgd_gpu": Benchmark(None, ()),
+    "real_inputs": Benchmark((), ("--full",)),
+    "regression": Benchmark((), ("--full",)),
     "hostile": Benchmark(None, ("--store", str(RESULTS / "hostile.sqlite"))),
 }
 

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from matplotlib import pyplot
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import weightlift as wl
 from weightlift.errors import ArgumentError, ShapeError
-from weightlift.plots import LEAST_RISK, AlignedUnits, ConvergenceDisplay, UnitsDisplay
+from weightlift.plots import LEAST_RISK, PHASES, AlignedUnits, ConvergenceDisplay, PhaseDisplay, UnitsDisplay
 
 
 @pytest.fixture(autouse=True)
@@ -147,3 +148,24 @@ def test_convergence_refuses_other_shapes(risks: object) -> None:
 def test_matplotlib_loads_when_a_display_is_drawn() -> None:
     code = "import sys, weightlift.plots; print([m for m in ('matplotlib', 'sklearn', 'torch') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("coefficients", [None, [0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 0.0, 1.0], [0.0, 1.0]])
+def test_phases_hold_the_point_in_its_regime(coefficients: list[float] | None) -> None:
+    """The region drawn under the star has the colour of the diagnosed regime; regions fill the axes without overlap."""
+    phi = "tanh" if coefficients is None else wl.activations.polynomial(coefficients)
+    found = wl.diagnose.shape(40, 400, activation=phi)
+    ax = Figure().subplots()
+    display = PhaseDisplay.from_diagnosis(found, ax=ax)
+    assert display.ax_ is ax
+    assert not pyplot.get_fignums()
+    assert (display.point_.get_xdata()[0], display.point_.get_ydata()[0]) == (40, 400)
+    holding = [region for region in display.regions_ if region.get_paths()[0].contains_point((40.0, 400.0))]
+    assert len(holding) == 1
+    assert to_hex(holding[0].get_facecolor()[0]) == PHASES[found.regime.regime.name]
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    assert ax.get_xlim()[0] < 40 < ax.get_xlim()[1]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("inputs d", "units k")
+    shapes = set(zip(*display.measured_.get_data(), strict=True))
+    assert (20, 5) in shapes
+    assert [text.get_text() for text in ax.texts] == [region.get_label() for region in display.regions_]

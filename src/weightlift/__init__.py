@@ -15,7 +15,9 @@ if TYPE_CHECKING:
         activations,
         certificate,
         decomposition,
+        diagnose,
         errors,
+        export,
         hermite,
         identifiability,
         initialization,
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     )
     from weightlift.certificate import Certificate, Status, certify
     from weightlift.decomposition import decompose
+    from weightlift.estimator import OneHiddenLayerClassifier, OneHiddenLayerRegressor
     from weightlift.geometry import distance
     from weightlift.matching import match
     from weightlift.network import Network
@@ -38,6 +41,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "Certificate": "certificate",
     "Network": "network",
+    "OneHiddenLayerClassifier": "estimator",
+    "OneHiddenLayerRegressor": "estimator",
     "Recovery": "recovery",
     "Status": "certificate",
     "certify": "certificate",
@@ -51,7 +56,9 @@ _MODULES = {
     "activations",
     "certificate",
     "decomposition",
+    "diagnose",
     "errors",
+    "export",
     "hermite",
     "identifiability",
     "initialization",
@@ -67,6 +74,8 @@ _MODULES = {
 __all__ = [
     "Certificate",
     "Network",
+    "OneHiddenLayerClassifier",
+    "OneHiddenLayerRegressor",
     "Recovery",
     "Status",
     "__version__",
@@ -75,9 +84,11 @@ __all__ = [
     "certify",
     "decompose",
     "decomposition",
+    "diagnose",
     "distance",
     "draw",
     "errors",
+    "export",
     "hermite",
     "identifiability",
     "initialization",

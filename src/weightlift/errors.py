@@ -58,3 +58,11 @@ class ClusterError(WeightliftError, ConnectionError):
 
 class NotGaussianWarning(UserWarning):
     """The inputs differ from a Gaussian by more than chance; moment methods assume one."""
+
+
+class NotCertifiedWarning(UserWarning):
+    """A fit whose units are not certified: it may predict well, and its units are not to be read."""
+
+
+class DataWarning(UserWarning):
+    """The data have a fault that no fit repairs: a constant or redundant column, copies of rows, values far from all others."""

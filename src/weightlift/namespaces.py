@@ -55,19 +55,20 @@ def to_numpy(x: Array) -> np.ndarray:
 
 def from_numpy(x: np.ndarray, *, like: Array) -> Array:
     """The values of x in the namespace and on the device of `like`, dtype kept."""
-    return _placed(np.ascontiguousarray(x), like)
+    return _placed(x, like)
 
 
 def as_like(x: Array, like: Array) -> Array:
     """A parameter as a partner of `like`: its namespace, dtype and device; unchanged where it has them already."""
     xp = array_namespace(like)
     if isinstance(x, np.ndarray) and not isinstance(like, np.ndarray):
-        x = _placed(np.array(x), like)
+        x = _placed(x, like)
     return xp.astype(x, like.dtype, copy=False)
 
 
 def _placed(x: np.ndarray, like: Array) -> Array:
-    """On a GPU through pinned memory: a copy from any other would wait for all that the device has still to do."""
+    """On a GPU through pinned memory, rows after rows: a copy from any other waits for all that the device has still to do."""
+    x = np.array(x, order="C")
     if compat.is_torch_array(like) and like.device.type == "cuda":
         import torch
 

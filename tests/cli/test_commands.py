@@ -111,6 +111,15 @@ def test_not_certified_is_exit_code_3_with_the_network_written(planted: Planted)
         (["predict", "net.safetensors", "data.csv"], "4 input columns and the network 3"),
         (["predict", "net.safetensors", "data.npz", "--out", "p.txt"], ".csv or .npy"),
         (["show", "data.csv"], "safetensors"),
+        (["convert", "net.safetensors"], "--to"),
+        (["convert", "net.safetensors", "--to", "tensorflow"], "none of onnx"),
+        (["convert", "net.safetensors", "--to", "onnx", "--dtype", "float16"], "neither float64"),
+        (["convert", "net.safetensors", "--to", "safetensors"], "--force"),
+        (["convert", "missing.safetensors", "--to", "sklearn"], "No such file"),
+        (["convert", "data.csv", "--to", "sklearn"], "suffix"),
+        (["convert", "there.safetensors", "--to", "sklearn"], "not a safetensors file"),
+        (["convert", "net.safetensors", "--to", "onnx", "--out", "net.pb"], ".onnx"),
+        (["recover", "data.npz", "--units", "2", "--turbo"], "No such option"),
         (["show", "."], "directory"),
     ],
 )
@@ -173,7 +182,7 @@ def test_text_tables(tmp_path: Path, text: str, names: tuple[str, ...]) -> None:
         ("a.npy", b"", "damaged"),
         ("a.npy", b"\x80\x04N.", "damaged"),
         ("a.npz", b"PK\x03\x04", "damaged"),
-        ("a.parquet", b"PAR1", "suffix"),
+        ("a.xls", b"", "suffix"),
     ],
 )
 def test_files_that_are_no_tables(tmp_path: Path, name: str, content: bytes, words: str) -> None:
@@ -198,3 +207,66 @@ def test_arrays_that_are_no_tables(tmp_path: Path) -> None:
             read_table(path)
     np.savez(path, X=np.arange(6).reshape(3, 2))
     assert read_table(path).target is None
+
+
+def test_parquet_tables(planted: Planted) -> None:
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    truth, X, y = planted
+    columns = {"p": X[:, 0], "y": y, "q": X[:, 1], "r": X[:, 2]}
+    parquet.write_table(pa.table(columns), "data.parquet")
+    assert run("recover", "data.parquet", "--units", "2", "--target", "y", "--out", "net.safetensors").exit_code == 0
+    assert wl.Network.load("net.safetensors").equivalent(truth, tol=1e-9)
+    lines = run("predict", "net.safetensors", "data.parquet", "--target", "y").stdout.split()
+    np.testing.assert_allclose([float(line) for line in lines], y, atol=1e-12)
+    parquet.write_table(pa.table({"whole": [1, 2], "single": pa.array([0.5, 1.5], pa.float32())}), "ints.parquet")
+    np.testing.assert_array_equal(read_table(Path("ints.parquet")).values, [[1, 0.5], [2, 1.5]])
+    for content, words in (({"t": ["1", "2"]}, "column 't' holds"), ({"s": [[1.0], [2.0]]}, "column 's' holds")):
+        parquet.write_table(pa.table(content), "bad.parquet")
+        with pytest.raises(FileFormatError, match=words):
+            read_table(Path("bad.parquet"))
+    Path("bad.parquet").write_bytes(b"PAR1")
+    with pytest.raises(FileFormatError, match="damaged"):
+        read_table(Path("bad.parquet"))
+
+
+@pytest.mark.parametrize("target", ["onnx", "torch", "sklearn", "safetensors"])
+def test_convert_writes_what_other_tools_read(planted: Planted, target: str) -> None:
+    truth, X, y = planted
+    truth.save("net.safetensors")
+    if target in ("onnx", "torch"):
+        pytest.importorskip(target)
+    names = {"onnx": "net.onnx", "torch": "net.torch.safetensors", "sklearn": "net.joblib", "safetensors": "copy.safetensors"}
+    out = names[target]
+    options = ["--out", out] if target == "safetensors" else []
+    result = run("convert", "net.safetensors", "--to", target, *options)
+    assert result.exit_code == 0, result.output
+    assert out in result.stdout
+    if target == "sklearn":
+        import joblib
+
+        np.testing.assert_allclose(joblib.load(out).predict(X), y, atol=1e-13)
+    else:
+        again = run("convert", out, "--to", "safetensors", "--out", "back.safetensors", "--json")
+        assert json.loads(again.stdout)["n_units"] == 2
+        np.testing.assert_allclose(wl.Network.load("back.safetensors").predict(X), y, atol=1e-13)
+    assert run("convert", "net.safetensors", "--to", target, *options).exit_code == 2
+    assert run("convert", "net.safetensors", "--to", target, *options, "--force").exit_code == 0
+
+
+def test_convert_refuses_activations_by_name(planted: Planted) -> None:
+    wl.Network([[1.0]], activation="squared_relu").save("odd.safetensors")
+    for target in ("torch", "sklearn"):
+        result = run("convert", "odd.safetensors", "--to", target)
+        assert result.exit_code == 2
+        assert "squared_relu" in result.output
+    assert not Path("odd.joblib").exists()
+
+
+def test_every_command_explains_itself_with_examples() -> None:
+    for command in ("demo", "recover", "predict", "show", "convert"):
+        result = run(command, "--help")
+        assert result.exit_code == 0
+        assert f"weightlift {command}" in result.output
+    assert "--install-completion" in run("--help").output

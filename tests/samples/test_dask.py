@@ -60,6 +60,7 @@ def agree(arrays, source, seed=4):
     assert source.total == pytest.approx(arrays.total, rel=1e-13)
     pairs = list(zip(arrays.split(0.3, 0.7, seed=seed), source.split(0.3, 0.7, seed=seed), strict=True))
     pairs += zip(pairs[1][0].persist().split(0.5, seed=5), pairs[1][1].persist().split(0.5, seed=5), strict=True)
+    pairs += zip(pairs[0][0].split(0.5, seed=6), pairs[0][1].split(0.5, seed=6), strict=True)
     for a, b in [(arrays, source), *pairs]:
         assert a.n == b.n
         white = Whitening.estimated(a)

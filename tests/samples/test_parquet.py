@@ -86,6 +86,13 @@ def test_rows_come_in_order(rows, folder):
         next(iter(source.blocks(64, start=3000)))
 
 
+def test_parts_that_begin_alike_are_told_apart(rows, folder):
+    X, y, _ = rows
+    arrays, source = samples.open(X, y), parquet.open(folder, target="y", features=[f"x{j}" for j in range(D)])
+    for fraction in (0.5, 0.8, 0.2):
+        assert source.split(fraction, seed=1)[0].n == arrays.split(fraction, seed=1)[0].n
+
+
 def test_columns_are_chosen_and_ordered_by_name(rows, folder):
     X, y, _ = rows
     source = samples.open(str(folder), target="x1", features=["y", "x4", "x0"])
@@ -140,8 +147,14 @@ def test_nulls_and_infinities_are_found(rows, tmp_path):
     pq.write_table(data, tmp_path / "untold.parquet", row_group_size=500, write_statistics=False)
     with pytest.raises(errors.NotFiniteError, match=r"'x3'.*nulls"):
         parquet.open(tmp_path / "untold.parquet", target="y").fold(Covariance(D))
-    X[-1, 2] = np.inf
-    pq.write_table(table(X, y), tmp_path / "infinite.parquet")
+
+
+@pytest.mark.parametrize("row", [0, 1500, 2999])
+def test_infinities_are_found_in_any_batch(row, tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet, "BATCH_BYTES", 2**12)
+    X = np.zeros((3000, D))
+    X[row, 2] = np.inf
+    pq.write_table(table(X, np.ones(3000)), tmp_path / "infinite.parquet")
     source = parquet.open(tmp_path / "infinite.parquet", target="y")
     for _ in range(2):
         with pytest.raises(errors.NotFiniteError, match=r"'x2'.*NaN or infinity"):
@@ -230,7 +243,8 @@ print(peak() - before)
 """
 
 
-@pytest.mark.parametrize("group", [1_000_000, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("group", [1_000_000, 20_000])
 def test_memory_is_bounded(group, tmp_path):
     """240 MB of rows grow the process by less than half of that, however the file is cut."""
     X = np.random.default_rng(0).normal(size=(600_000, 50))

@@ -106,13 +106,15 @@ class Inference:
     tss: float  # Σ w y²
     classical: np.ndarray = field(repr=False)  # (p, p), in the coordinates of the gauge
     sandwich: np.ndarray = field(repr=False)
+    feature_names: tuple[str, ...] | None = None  # of the inputs
 
     @property
     def names(self) -> tuple[str, ...]:
         d, k = self.network.W.shape
         names: list[str] = []
+        inputs = range(d) if self.feature_names is None else self.feature_names
         for i in range(k):
-            names += [f"w[{i},{j}]" for j in range(d)] + ([f"b[{i}]"] if self.bias else []) + [f"a[{i}]"]
+            names += [f"w[{i},{j}]" for j in inputs] + ([f"b[{i}]"] if self.bias else []) + [f"a[{i}]"]
         return (*names, "c") if self.offset else tuple(names)
 
     @cached_property

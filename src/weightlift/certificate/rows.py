@@ -5,7 +5,8 @@ The bound on the rounding error of f(x) − y, where y was computed by the same 
     B = 2 ε Σᵢ |aᵢ| ( (d + 2) s(zᵢ) (Σ_l |x_l w_li| + |bᵢ|) + (k + 4) |φ(zᵢ)| ) + 2 ε (|c| + |y|),
 
 (d + 2) ε bounding the inner product [Higham 2002, §3.1], s(z) the larger slope of φ on either side of z, and the factor 2
-standing for the two evaluations, the teacher's and ours.
+standing for the two evaluations, the teacher's and ours. Where φ(−z) = ±φ(z) + a polynomial that is not constant, the teacher
+may have had units reflected, which changes no value but its rounding: then s and |φ| are the larger of those at z and −z.
 """
 
 from __future__ import annotations
@@ -80,6 +81,9 @@ def rounding_bound(students: Students, X: Array, y: Array, z: Array, values: Arr
     sizes = xp.reshape(xp.matmul(xp.abs(X), xp.abs(students.W[:, 0, :])), z.shape) + xp.abs(students.b)
     shift = (d + 2) * EPS * sizes
     slope = xp.maximum(xp.abs(phi.derivative(z - shift)), xp.abs(phi.derivative(z + shift)))
+    if phi.reflection is not None and any(phi.reflection[1][1:]):
+        slope = xp.maximum(slope, xp.maximum(xp.abs(phi.derivative(-z - shift)), xp.abs(phi.derivative(shift - z))))
+        values = xp.maximum(xp.abs(values), xp.abs(phi(-z)))
     a = xp.abs(students.a)
     units = xp.sum(a * ((d + 2) * slope * sizes + (k + 4) * xp.abs(values)), axis=2)[:, 0]
     return 2 * EPS * (units + xp.abs(students.c) + xp.abs(y)) + TINY

@@ -1,4 +1,4 @@
-"""The command line: `weightlift demo | recover | predict | show | reproduce`.
+"""The command line: `weightlift demo | recover | predict | show | convert | diagnose | reproduce`.
 
 One file a command. Numerical packages load when a command runs, so that `weightlift --help` answers at once.
 Exit codes: 0 when the network is certified (or nothing was to be certified), 3 when it is not, 2 for a mistake in usage.
@@ -13,14 +13,16 @@ import typer
 
 from weightlift._version import __version__
 from weightlift.cli.console import Commands
+from weightlift.cli.convert import convert
 from weightlift.cli.demo import demo
+from weightlift.cli.diagnose import diagnose
 from weightlift.cli.predict import predict
 from weightlift.cli.recover import recover
 from weightlift.cli.reproduce import reproduce
 from weightlift.cli.show import show
 
 app = typer.Typer(name="weightlift", cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False)
-for command in (demo, recover, predict, show, reproduce):
+for command in (demo, recover, predict, show, convert, diagnose, reproduce):
     app.command()(command)
 
 
@@ -51,6 +53,8 @@ def weightlift(
       weightlift show net.safetensors
       weightlift predict net.safetensors new.csv > predictions.txt
       weightlift reproduce zhong2017 fig1a
+      weightlift diagnose --inputs 50 --units 350 --activation tanh
+      weightlift convert net.safetensors --to onnx
 
     Exit codes: 0 certified, 3 not certified (the network is written all the same), 2 a mistake in usage.
     """

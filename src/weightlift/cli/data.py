@@ -1,4 +1,4 @@
-"""Tables from files: CSV, NPY, NPZ; numbers only, and nothing that could run code."""
+"""Tables from files: CSV, Parquet, NPY, NPZ; numbers only, and nothing that could run code."""
 
 from __future__ import annotations
 
@@ -45,8 +45,15 @@ class Table:
 
 
 def read_table(path: Path) -> Table:
-    """The table in a file, by its suffix: .csv (also .tsv and .txt), .npy, .npz with X (n, d) and, if it has one, y (n,)."""
-    readers = {".csv": _read_text, ".tsv": _read_text, ".txt": _read_text, ".npy": _read_npy, ".npz": _read_npz}
+    """The table in a file, by its suffix: .csv (also .tsv and .txt), .parquet, .npy, .npz with X (n, d) and, if any, y (n,)."""
+    readers = {
+        ".csv": _read_text,
+        ".tsv": _read_text,
+        ".txt": _read_text,
+        ".parquet": _read_parquet,
+        ".npy": _read_npy,
+        ".npz": _read_npz,
+    }
     reader = readers.get(path.suffix.lower())
     if reader is None:
         raise FileFormatError(f"{path}: the suffix must be one of {', '.join(readers)}.")
@@ -75,6 +82,30 @@ def _read_text(path: Path) -> Table:
     if header and values.size and len(cells) != values.shape[1]:
         raise FileFormatError(f"{path}: the header has {len(cells)} columns and the rows {values.shape[1]}.")
     return _numbered(values, tuple(cells) if header else None)
+
+
+def _read_parquet(path: Path) -> Table:
+    """A column a name; missing values are NaN, which a fit refuses by name."""
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError as error:
+        raise FileFormatError(f"{path}: Parquet needs pyarrow; pip install 'weightlift[parquet]'.") from error
+    try:
+        with path.open("rb") as file:
+            table = parquet.read_table(file)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise FileFormatError(f"{path} is damaged, or not a Parquet file: {error}") from error
+    columns = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        try:
+            columns.append(column.cast(pa.float64(), safe=False).to_numpy())
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise FileFormatError(f"{path}: column {name!r} holds {column.type}, not numbers.") from error
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            raise FileFormatError(f"{path}: column {name!r} holds text, not numbers.")
+    values = np.column_stack(columns) if columns else np.empty((0, 0))
+    return _numbered(values, tuple(table.column_names))
 
 
 def _read_npy(path: Path) -> Table:

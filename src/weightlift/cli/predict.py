@@ -14,7 +14,7 @@ SUFFIXES = (".csv", ".npy")
 
 def predict(
     net: Annotated[Path, typer.Argument(metavar="NET", help="A network written by `weightlift recover` or Network.save.")],
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="Inputs: .csv, .npy, or .npz with X.")],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="Inputs: .csv, .parquet, .npy, or .npz with X.")],
     target: Annotated[str | None, typer.Option(help="A column to leave out, as in `weightlift recover`.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write to a .csv or .npy file instead of the terminal.")] = None,
     force: Force = False,

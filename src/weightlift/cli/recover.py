@@ -15,7 +15,7 @@ SUFFIXES = (".safetensors",)
 
 
 def recover(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="Samples: .csv, .npy, or .npz with X and y.")],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="Samples: .csv, .parquet, .npy, or .npz with X and y.")],
     units: Annotated[str, typer.Option(help="Number of units, or auto.", metavar="K|auto")],
     target: Annotated[str | None, typer.Option(help="Column of y: its name, or its number from 0. An .npz needs none.")] = None,
     activation: Annotated[str, typer.Option(help="relu, squared_relu, leaky_relu, tanh, sigmoid, erf, …")] = "relu",

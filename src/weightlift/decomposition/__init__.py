@@ -3,8 +3,12 @@
 Methods     "kcl"       joint diagonalisation of random slices, then of slices at the factors; the default
             "jennrich"  eigenvectors of two slices; fastest, for exact tensors
             "power"     whitening and power iteration
-            or a callable (R, rng=…) -> Decomposition on the reduced tensor R (r, …, r).
-All need independent factors, rank ≤ n. The tensor is first reduced to the range of its unfolding, n dimensions to r.
+            or a callable (R, rng=…) -> Decomposition on the reduced tensor R (r, …, r);
+            these need independent factors, rank ≤ n. More components than dimensions:
+            "subspace_power"  order 4, independent squares uuᵀ; the default for rank > n
+            "implicit_cp"     any order, least squares from random starts, through values T(u, …, u) alone
+            "power_iteration", "contracted_power"  any order, incoherent factors of like weights; cheap.
+The tensor is first reduced to the range of its unfolding, n dimensions to at most r.
 """
 
 from __future__ import annotations
@@ -18,31 +22,45 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from weightlift.decomposition.components import Decomposition, DecompositionStatus, fit_components
+from weightlift.decomposition.implicit_cp import ImplicitFit, fit_implicit, implicit_cp
 from weightlift.decomposition.jennrich import Pencil, jennrich, shared_directions
 from weightlift.decomposition.joint_diagonalization import JointDiagonalization, joint_diagonalize
 from weightlift.decomposition.kcl import kcl
 from weightlift.decomposition.least_squares import polish
+from weightlift.decomposition.power_iteration import power_iteration
 from weightlift.decomposition.power_method import power_method
+from weightlift.decomposition.subspace_power import flattened_range, subspace_power
 from weightlift.decomposition.tensors import Real, compose, multilinear, range_basis, symmetric_tensor
 from weightlift.errors import ArgumentError, ShapeError
 
 __all__ = [
     "Decomposition",
     "DecompositionStatus",
+    "ImplicitFit",
     "JointDiagonalization",
     "Pencil",
     "compose",
     "decompose",
+    "fit_implicit",
+    "implicit_cp",
     "jennrich",
     "joint_diagonalize",
     "kcl",
     "polish",
+    "power_iteration",
     "power_method",
     "shared_directions",
+    "subspace_power",
 ]
 
 Method = Callable[..., Decomposition]
 METHODS: dict[str, Method] = {"kcl": kcl, "jennrich": jennrich, "power": power_method}
+OVERCOMPLETE: dict[str, Method] = {
+    "subspace_power": subspace_power,
+    "implicit_cp": implicit_cp,
+    "power_iteration": power_iteration,
+    "contracted_power": partial(power_iteration, begin="contracted"),
+}
 AUTO: tuple[Method, ...] = (kcl, partial(kcl, diagonalizer="qrj1d"))  # the second is slower, and settles in more noise
 
 
@@ -57,8 +75,10 @@ def decompose(
 ) -> Decomposition:
     """Write a symmetric tensor (n, …, n) of order p ≥ 3 as Σᵢ weights[i] · factors[:, i]^{⊗p}.
 
-    rank           number of components, at most n; None counts the singular values of the unfolding above 1e-9
-    method         "auto": "kcl", once more with the diagonaliser QRJ1D if it does not settle; a name; a callable
+    rank           number of components; None counts the singular values above 1e-9 of the unfolding (of the flattening
+                   n² × n², if the method allows more components than dimensions)
+    method         "auto": "kcl", once more with the diagonaliser QRJ1D if it does not settle, or "subspace_power" where
+                   rank > n; a name; a callable
     second_moment  for "power": a definite matrix (n, n) of the same factors, to whiten with
     refine         end with least squares on the tensor (kept while weights and conditioning stay near the method's)
 
@@ -74,10 +94,12 @@ def decompose(
     """
     T, exponent = _scaled(symmetric_tensor(tensor))
     rng = np.random.default_rng(rng)
-    V, singular_values = range_basis(T, _checked_rank(rank, len(T)))
+    r = _checked_rank(rank)
+    V, singular_values = range_basis(T, None if r is not None and r > len(T) else r)
     R = T if V.shape[1] == len(T) else multilinear(T, V)
     V = np.eye(len(T)) if R is T else V
-    found = _run(R, method, _reduced(second_moment, V, method), refine, rng)
+    method, r = _overcomplete(R, r, method, side=len(T))
+    found = _run(R, r, method, _reduced(second_moment, V, method), refine, rng)
     final = fit_components(
         T,
         V @ found.factors,
@@ -94,7 +116,7 @@ def _scaled(T: Real) -> tuple[Real, int]:
     return np.ldexp(T, -exponent), exponent
 
 
-def _checked_rank(rank: int | None, n: int) -> int | None:
+def _checked_rank(rank: int | None) -> int | None:
     if rank is None:
         return None
     try:
@@ -103,12 +125,24 @@ def _checked_rank(rank: int | None, n: int) -> int | None:
         raise ArgumentError(f"rank must be a positive integer or None, not {rank!r}.") from None
     if r < 1:
         raise ArgumentError(f"rank must be at least 1, not {r}.")
-    if r > n:
-        raise ArgumentError(
-            f"rank={r} exceeds the side n={n} of the tensor: {', '.join(METHODS)} need independent factors. More "
-            "components than dimensions need an overcomplete method (subspace power method, implicit CP fitting)."
-        )
     return r
+
+
+def _overcomplete(R: Real, rank: int | None, method: str | Method, *, side: int) -> tuple[str | Method, int | None]:
+    """The method that "auto" means, and the number of components; a method that cannot hold so many refuses."""
+    n = len(R)
+    if method == "auto" and R.ndim == 4 and rank is None:
+        counted = len(flattened_range(R, None)[0])
+        rank = counted if counted <= n * (n - 1) // 2 else None  # beyond, squares are not unique, or all is noise
+    if rank is None or rank <= n or (isinstance(method, str) and method in OVERCOMPLETE):
+        return method, rank
+    if method == "auto" and R.ndim == 4:
+        return "subspace_power", rank
+    raise ArgumentError(
+        f"rank={rank} exceeds the side n={side} of the tensor: {', '.join(METHODS)} need independent factors. More components "
+        "than dimensions need an overcomplete method: 'subspace_power' (order 4), 'implicit_cp', 'power_iteration' or "
+        "'contracted_power'."
+    )
 
 
 def _reduced(second_moment: ArrayLike | None, V: Real, method: str | Method) -> Real | None:
@@ -122,16 +156,21 @@ def _reduced(second_moment: ArrayLike | None, V: Real, method: str | Method) -> 
     return np.asarray(V.T @ P @ V)
 
 
-def _run(R: Real, method: str | Method, second_moment: Real | None, refine: bool, rng: np.random.Generator) -> Decomposition:
+def _run(
+    R: Real, rank: int | None, method: str | Method, second_moment: Real | None, refine: bool, rng: np.random.Generator
+) -> Decomposition:
     """The method on the reduced tensor; "auto" goes on while a method fails, and keeps the least residual."""
     if callable(method):
         attempts = [method]
     elif method == "auto":
         attempts = list(AUTO)
+    elif method in OVERCOMPLETE:
+        attempts = [partial(OVERCOMPLETE[method], rank=rank)]
     elif method in METHODS:
         attempts = [partial(power_method, second_moment=second_moment) if method == "power" else METHODS[method]]
     else:
-        raise ArgumentError(f"method must be 'auto', {', '.join(map(repr, METHODS))} or a callable, not {method!r}.")
+        known = ", ".join(map(repr, [*METHODS, *OVERCOMPLETE]))
+        raise ArgumentError(f"method must be 'auto', {known} or a callable, not {method!r}.")
     results: list[Decomposition] = []
     for attempt in attempts:
         found = attempt(R, rng=rng)

@@ -8,12 +8,13 @@ Weights     the least-squares ones, (UᵀU)^{∘p} c = [T(uᵢ, …, uᵢ)]ᵢ, 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 
-from weightlift.decomposition.tensors import Real, apply_powers, compose
+from weightlift.decomposition.tensors import Real, apply_powers, compose, power_columns
 
 ROUNDING = 1e-12  # relative residual below which a decomposition counts as exact
 WORST_CONDITION = 1e8  # of the factors: beyond, no digit of the least component is left
@@ -49,7 +50,7 @@ class Decomposition:
     factors: Real  # (n, r)  unit columns
     order: int
     residual: float  # |T − Σ c u^{⊗p}| / |T|, Frobenius
-    condition: float  # s₁/s_r of the factors
+    condition: float  # s₁/s_r of the factors, where r > n of their least powers that can be independent
     method: str
     status: DecompositionStatus
     refined: bool = False  # whether least squares on the tensor had the last word
@@ -88,8 +89,7 @@ def fit_components(
     c = np.linalg.lstsq((U.T @ U) ** order, apply_powers(T, U, 0)[0], rcond=None)[0]
     c, U = canonical(c, U, order)
     residual = float(np.linalg.norm(T - compose(c, U, order)) / np.linalg.norm(T))
-    s = np.linalg.svd(U, compute_uv=False)
-    condition = float(s[0] / s[-1]) if s[-1] > 0 else float("inf")
+    condition = condition_number(U)
     exact = residual <= ROUNDING
     if failure is not None and not exact:
         status = failure
@@ -98,6 +98,16 @@ def fit_components(
     else:
         status = DecompositionStatus.EXACT if exact else DecompositionStatus.APPROXIMATE
     return Decomposition(c, U, order, residual, condition, method, status, refined)
+
+
+def condition_number(U: Real) -> float:
+    """s₁/s_r of the factors (n, r); where r > n they cannot be independent, and of the least powers uᵢ^{⊗q} that can be."""
+    n, r = U.shape
+    q = 1
+    while math.comb(n + q - 1, q) < r and n > 1:
+        q += 1
+    s = np.linalg.svd(power_columns(U, q), compute_uv=False)
+    return float(s[0] / s[r - 1]) if len(s) >= r and s[r - 1] > 0 else float("inf")
 
 
 def unit_columns(U: Real) -> Real:

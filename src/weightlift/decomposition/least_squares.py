@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 import scipy.linalg
 
-from weightlift.decomposition.components import Decomposition, fit_components
+from weightlift.decomposition.components import Decomposition, condition_number, fit_components
 from weightlift.decomposition.tensors import Real, apply_powers, compose
 
 TRUST = 2.0  # times the start's largest weight and condition number
@@ -63,8 +63,7 @@ def _near(X: Real, p: int, start: Decomposition) -> bool:
     lengths = np.linalg.norm(X, axis=0)
     if lengths.min() == 0 or lengths.max() ** p > TRUST * np.abs(start.weights).max():
         return False
-    values = np.linalg.svd(X / lengths, compute_uv=False)
-    return bool(values[0] <= TRUST * start.condition * values[-1])
+    return condition_number(X / lengths) <= TRUST * start.condition
 
 
 def _solve(X: Real, s: Real, p: int, damping: float, b: Real) -> Real:

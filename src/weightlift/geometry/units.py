@@ -15,8 +15,8 @@ import numpy as np
 
 from weightlift import activations
 from weightlift.activations import Activation
-from weightlift.activations.quadrature import Function, gaussian_means
-from weightlift.errors import NotFiniteError, ShapeError
+from weightlift.activations.quadrature import REACH, Function, gaussian_means, normal_density
+from weightlift.errors import ActivationError, NotFiniteError, ShapeError
 
 EPS = float(np.finfo(float).eps)
 TINY = float(np.finfo(float).tiny)
@@ -24,6 +24,7 @@ ROUNDING = 4 * EPS  # of units and their products, relative to their sizes
 FLOOR = 16 * EPS  # of energies that are what a series has left
 MAX_ORDER = 1024
 KINKED_ORDER = 256  # coefficients decay algebraically: more orders gain little
+UNSEEN = 1e-14  # of its largest value: what φ² times the density may be where quadrature ends
 
 
 @dataclass(frozen=True)
@@ -99,10 +100,26 @@ class Units:
         squares = np.asarray(function(self.offset)) ** 2
         moving = self.scale > 0
         if moving.any():
+            _check_square_integrable(self.activation, function, self.scale[moving], self.offset[moving])
             squares[moving] = gaussian_means(
                 lambda z, u: [function(u) ** 2], 1, self.scale[moving], self.offset[moving], self.activation.kinks
             )[0]
         return squares
+
+
+def _check_square_integrable(activation: Activation, function: Function, scale: np.ndarray, offset: np.ndarray) -> None:
+    """That φ(σz+b)² e^{−z²/2} has died out where quadrature ends, |z| = 15; else E φ² is infinite, or not what it finds."""
+    z = np.linspace(-REACH, REACH, 121)
+    with np.errstate(over="ignore", invalid="ignore"):
+        integrand = np.asarray(function(scale[:, None] * z + offset[:, None])) ** 2 * normal_density(z)
+    ends, largest = integrand[:, [0, -1]].max(axis=1), integrand.max(axis=1)
+    lost = ~((ends <= UNSEEN * largest) & np.isfinite(largest))
+    if lost.any():
+        i = int(np.argmax(lost))
+        raise ActivationError(
+            f"{activation.name} is not square-integrable at scale ‖w‖ = {scale[i]:g}: E φ(‖w‖z + b)², z ~ N(0, 1), is "
+            "infinite, or beyond quadrature. Such a network has no L² norm; use smaller weights, or a φ that grows more slowly."
+        )
 
 
 def closed(*functions: Activation) -> bool:

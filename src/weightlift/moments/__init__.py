@@ -5,18 +5,24 @@ from weightlift.moments.control_variates import quadratic_fit, remove_linear, re
 from weightlift.moments.directional import DirectionalMoments
 from weightlift.moments.flattened_moment import FlattenedMoment, FlattenedProduct, hermite_coefficient, moment_operator
 from weightlift.moments.hermite_moment import HermiteMoment, MomentProduct, UnfoldedMoment
+from weightlift.moments.hermite_regression import HermitePolynomial, hermite_regression
+from weightlift.moments.powers import PowerMoments, power_form
 
 __all__ = [
     "DirectionalMoments",
     "FlattenedMoment",
     "FlattenedProduct",
     "HermiteMoment",
+    "HermitePolynomial",
     "MomentChoice",
     "MomentProduct",
+    "PowerMoments",
     "UnfoldedMoment",
     "choose_moments",
     "hermite_coefficient",
+    "hermite_regression",
     "moment_operator",
+    "power_form",
     "quadratic_fit",
     "remove_linear",
     "remove_quadratic",

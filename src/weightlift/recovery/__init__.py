@@ -15,11 +15,20 @@ from numpy.typing import ArrayLike
 
 from weightlift.activations import Activation, get
 from weightlift.certificate import Certificate
+from weightlift.certificate.exactness import ROUNDING_FACTOR
 from weightlift.errors import ArgumentError
 from weightlift.moments import remove_linear
 from weightlift.network import Network
 from weightlift.recovery.problem import Problem
-from weightlift.recovery.stages import Answer, StageReport, search_stage, single_fit, tensor_stage
+from weightlift.recovery.stages import (
+    Answer,
+    StageReport,
+    search_stage,
+    seen_up_to_signs,
+    single_fit,
+    tensor_stage,
+    up_to_signs_stage,
+)
 from weightlift.subspace import SecondMoment, estimate_rank
 
 __all__ = ["Recovery", "StageReport", "recover"]
@@ -94,8 +103,12 @@ def _recover(problem: Problem, width: int, max_work: float) -> Recovery:
         single_fit(problem, width, stages, answers)
     else:
         if problem.method in ("auto", "tensor"):
-            tensor_stage(problem, width, stages, answers)
-        if problem.method != "tensor" and not _certified(answers):
+            up_to_signs = seen_up_to_signs(problem, width)
+            if width <= problem.rows.d or not up_to_signs:
+                tensor_stage(problem, width, stages, answers)
+            if up_to_signs and not _certified(answers):
+                up_to_signs_stage(problem, width, stages, answers)
+        if problem.method != "tensor" and not _settled(answers, width):
             search_stage(problem, width, max_work, stages, answers)
     certified = [answer for answer in answers if answer[2]]
     _, network, certificate = min(certified or answers, key=lambda answer: answer[0])
@@ -144,3 +157,9 @@ def _known_outputs(output_weights: Any, n_units: int | str) -> np.ndarray | None
 
 def _certified(answers: list[Answer]) -> bool:
     return any(certificate for _, _, certificate in answers)
+
+
+def _settled(answers: list[Answer], width: int) -> bool:
+    """Certified, or an exact fit that stays ambiguous whatever is found: units may be reflected, or are linear on every row."""
+    exact = [c for _, _, c in answers if c.rounding_level <= ROUNDING_FACTOR]
+    return _certified(answers) or any(c.sign_patterns is not None or c.network.n_units > width for c in exact)

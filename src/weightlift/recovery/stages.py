@@ -10,16 +10,18 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from weightlift import activations
 from weightlift.certificate import Certificate, Status
 from weightlift.errors import ArgumentError, NotGaussianWarning, SingularError, TooFewRowsError, WeightliftError
-from weightlift.initialization import hermite_init, tensor_init
+from weightlift.initialization import hermite_init, overcomplete_init, robust_init, tensor_init, with_large_biases
+from weightlift.initialization.overcomplete import most_units
 from weightlift.moments import choose_moments
 from weightlift.moments.gaussianity import gaussianity
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
 from weightlift.recovery.problem import Problem
-from weightlift.refinement import gauss_newton
-from weightlift.samples import Covariance, Samples, Whitening
+from weightlift.refinement import SignlessFit, gauss_newton, refine_up_to_signs
+from weightlift.samples import Covariance, Radial, Samples, Whitening
 from weightlift.samples.counting import Counted
 from weightlift.search import expand_prune
 from weightlift.search.expand_prune import without_offset
@@ -29,7 +31,9 @@ MOMENT_ROWS, FEW_ROWS = 8.0, 4.0  # a parameter, from which the tensor start com
 REFINEMENT_STEPS, BIASED_STEPS, POLISH_STEPS = 80, 30, 8  # a biased tensor start settles in 20 steps, or the search is shorter
 TOLERANCE = 1e-8  # relative decrease of the risk: with noise far below the 1/n that one parameter gains by chance
 MOMENT_ROWS_A_PARAMETER, MOMENT_ROWS_A_PAIR = 2.8, 12.0  # with biases: where one tensor start in two led to the network
+SIGN_FREE_ROWS = 5_000  # below, few rows lie beyond a kink that T_2 does not show, and T_5 is noise: the search is shorter
 FREE_LENGTHS = 6.0  # times as many where lengths are read from moments too
+TINY_OFFSET = 1e-10  # relative to the target's root mean square
 MEAN_LEVEL = 6.0  # standard deviations of n‖ν‖² ~ χ² above which the inputs have a mean
 
 Answer = tuple[float, Network, Certificate]  # risk, network in raw inputs, its certificate
@@ -56,7 +60,7 @@ def tensor_stage(
     passes, began = problem.white.tally.passes, time.perf_counter()
     try:
         centred, center = _centred(problem)
-        _check_moments(problem, centred)
+        centred, name = _gaussian_rows(problem, centred, center)
         if problem.bias:
             _check_rows(problem, width)
             rng = problem.rng.spawn(1)[0]
@@ -64,7 +68,7 @@ def tensor_stage(
             steps = BIASED_STEPS
         else:
             network, steps = _unbiased_start(problem, centred, center, width), REFINEMENT_STEPS
-        _finish(problem, network, "tensor start + Gauss–Newton", passes, began, stages, answers, steps=steps)
+        _finish(problem, network, f"{name} + Gauss–Newton", passes, began, stages, answers, steps=steps)
     except WeightliftError as error:
         if problem.method == "tensor":
             raise
@@ -102,6 +106,36 @@ def _on_few_rows(problem: Problem, start: Network) -> Network:
     fit = gauss_newton(part, start, free=free, tol=1e-6, unit=unit)
     before, after = problem.risks(start, fit.network)
     return fit.network if after < before else start
+
+
+def up_to_signs_stage(
+    problem: Problem, width: int, stages: list[StageReport], answers: list[Answer]
+) -> None:
+    """Biased ReLU units that moments show up to sign only: more of them than inputs, or some with large biases."""
+    passes, began = problem.white.tally.passes, time.perf_counter()
+    try:
+        _gaussian_rows(problem, problem.white, None)
+        fit = _overcomplete(problem, width) if width > problem.rows.d else _large_biases(problem, width)
+        network, name = fit.network, "units up to sign + Gauss–Newton"
+        if network is None:
+            network, name = fit.function.consolidated(), f"{fit.function.n_units} units beside an affine function"
+        elif network.n_units < width:
+            raise SingularError(f"{network.n_units} of {width} units were found, and no row shows another; ask for fewer.")
+        _finish(problem, network, name, passes, began, stages, answers)
+    except WeightliftError as error:
+        if problem.method == "tensor" and not answers:
+            raise
+        spent = problem.white.tally.passes - passes
+        seconds = time.perf_counter() - began
+        stages.append(StageReport("units up to sign", width, 0, 0.0, spent, math.nan, str(error), seconds))
+
+
+def seen_up_to_signs(problem: Problem, width: int) -> bool:
+    """Whether that stage applies: σ(u) = u + σ(−u), output weights that are free, rows enough, squares of w that are unique."""
+    d, n = problem.rows.d, problem.white.n
+    relu = problem.bias and problem.activation == activations.relu and problem.outputs is None
+    rows = n >= SIGN_FREE_ROWS or (problem.method == "tensor" and width > d)
+    return relu and rows and width <= most_units(d)
 
 
 def search_stage(
@@ -180,6 +214,7 @@ def _finish(
     if problem.outputs is not None and net.n_units == len(problem.outputs):
         final, fixed = _with_outputs(final, problem.outputs), problem.free.replace("a", "")
     final = gauss_newton(problem.train, final, free=fixed, iterations=POLISH_STEPS, damping=1e-12).network
+    final = _without_tiny_offset(problem, final, fixed)
     certificate = problem.certify(final)
     if certificate.status is Status.STATISTICAL:
         final, certificate = _refit(problem, final, certificate, fixed)
@@ -204,6 +239,14 @@ def _with_outputs(network: Network, outputs: np.ndarray) -> Network:
     return replace(network, W=network.W * scale, b=network.b * scale, a=a)
 
 
+def _without_tiny_offset(problem: Problem, network: Network, free: str) -> Network:
+    """c = 0 where the fitted c is a rounding error: rows on which every unit is silent would show it."""
+    if not network.c or abs(network.c) > TINY_OFFSET * math.sqrt(2 * problem.energy):
+        return network
+    start = replace(network, c=0.0)
+    return gauss_newton(problem.train, start, free=free.replace("c", ""), iterations=POLISH_STEPS, damping=1e-12).network
+
+
 def _refit(
     problem: Problem, network: Network, certificate: Certificate, free: str
 ) -> tuple[Network, Certificate]:
@@ -224,16 +267,24 @@ def _centred(problem: Problem) -> tuple[Samples, np.ndarray | None]:
     return problem.white.map(shift), nu
 
 
-def _check_moments(problem: Problem, centred: Samples) -> None:
-    """What moments need: a covariance, moments that do not vanish, Gaussian inputs."""
+def _gaussian_rows(problem: Problem, centred: Samples, center: np.ndarray | None) -> tuple[Samples, str]:
+    """Rows that moments can use, and the stage's name: a covariance, moments that do not vanish, Gaussian inputs; elliptical
+    ones are given Gaussian radii where φ allows it and nothing but units without biases is fitted."""
     if problem.whitening is None:
         raise SingularError("the inputs cannot be whitened; moments need independent columns.")
     choose_moments(problem.activation)
     test = gaussianity(centred)
-    if not test.gaussian:
-        if problem.method == "auto":
-            raise ArgumentError(f"moments were not used: {test}.")
-        warnings.warn(f"{test}; moment methods assume a Gaussian.", NotGaussianWarning, stacklevel=5)
+    if test.gaussian:
+        return centred, "tensor start"
+    degree = problem.activation.degree
+    if degree and center is None and not (problem.bias or problem.offset):
+        radial = centred.map(Radial(degree, int(problem.rng.integers(2**31)))).persist()
+        if gaussianity(radial).gaussian:
+            return radial, "tensor start, radial correction"
+    if problem.method == "auto":
+        raise ArgumentError(f"moments were not used: {test}.")
+    warnings.warn(f"{test}; moment methods assume a Gaussian.", NotGaussianWarning, stacklevel=5)
+    return centred, "tensor start"
 
 
 def _check_rows(problem: Problem, width: int) -> None:
@@ -255,3 +306,15 @@ def _searched_rows(problem: Problem, width: int) -> Counted:
     if problem.white.n <= 2 * wanted:
         return problem.white
     return problem.white.split(wanted / problem.white.n, seed=int(problem.rng.integers(2**31)))[0].persist()
+
+
+def _overcomplete(problem: Problem, width: int) -> SignlessFit:
+    """The subspace power method on T_4 and T_5 of all rows, refined on as many as a search needs."""
+    starts = overcomplete_init(problem.white, width, rng=problem.rng.spawn(1)[0]).starts
+    return refine_up_to_signs(_searched_rows(problem, width), *starts, offset=problem.offset)
+
+
+def _large_biases(problem: Problem, width: int) -> SignlessFit:
+    """The units that T_2 shows, then the others from the rows beyond their kinks."""
+    visible = robust_init(problem.white, width, rng=problem.rng.spawn(1)[0])
+    return with_large_biases(problem.white, visible.function, width, offset=problem.offset)

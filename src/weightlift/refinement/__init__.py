@@ -1,19 +1,25 @@
 """From a start to the units: descent on the empirical risk, first and second order."""
 
+from weightlift.refinement.affine import AffineNetwork, fit_affine
 from weightlift.refinement.gauss_newton import Refinement, gauss_newton, project_outputs
 from weightlift.refinement.gradient_descent import Descent, gradient_descent, step_size
 from weightlift.refinement.sgd import StochasticDescent, sgd, stable_step
 from weightlift.refinement.sgd_measures import Windows, nearest_weight_distance
+from weightlift.refinement.up_to_signs import SignlessFit, refine_up_to_signs
 
 __all__ = [
+    "AffineNetwork",
     "Descent",
     "Refinement",
+    "SignlessFit",
     "StochasticDescent",
     "Windows",
+    "fit_affine",
     "gauss_newton",
     "gradient_descent",
     "nearest_weight_distance",
     "project_outputs",
+    "refine_up_to_signs",
     "sgd",
     "stable_step",
     "step_size",

@@ -3,8 +3,8 @@
 Step      w_j = w_{j−1} − s_j (ŷ(x_j) − y_j) ∇ŷ(x_j): the gradient of ½(ŷ − y)² in the hidden weights, output weights fixed.
 Average   w̄_j = w̄_{j−1} + (w_j − w̄_{j−1})/j  (Polyak–Ruppert), w̄_0 = w_0.
 Measures  of w̄_{j−1} at (x_j, y_j), a row that it has not seen, summed over windows of steps; see `sgd_measures`.
-Cost      O(d k) a step, in blocks that give the sequential iteration to rounding; see `sgd_kernels`. Memory O(d k) beside the
-          rows of one window at most. A custom φ is run by NumPy, slower.
+Cost      O(d k) a step, in blocks that give the sequential iteration to rounding; see `sgd_kernels`. Memory O(d k)
+          beside a few thousand rows. A custom φ is run by NumPy, slower.
 Stability near a fit w − w* is multiplied by I − s ggᵀ with g = ∇ŷ(x_j), and contracts in mean square where
           s E[‖g‖² ggᵀ] < 2 E[ggᵀ]. The "stable" step is half of that for the traces, s = E‖g‖²/E‖g‖⁴, at the start and over
           the first rows; it is also what a run that diverges suggests.
@@ -75,7 +75,7 @@ def sgd(
     truth       measure the distance to its weights after every window
     bias        move the biases too
     threads     of the matrix products
-    device      "cuda" runs on a GPU through PyTorch and Triton, which pays from about a thousand units
+    device      "cuda" runs on a GPU through PyTorch and Triton
     checkpoint  a file in which the run is kept, and from which it goes on where it is there already
     progress    True or False instead of a bar on terminals only
 
@@ -89,12 +89,12 @@ def sgd(
     """
     total = _checked(stream, start, steps, window, truth, dtype, threads)
     W, ones = _weights(start, bias, np.dtype(dtype))
-    first = first_rows(stream)
-    stable, limit = stable_step(start, *first, bias=bias), _limit(start, *first)
-    schedule = _schedule(stable if step == "stable" else step)
+    X, y, w = first_rows(stream)
+    schedule = _schedule(stable_step(start, X, y, w, bias=bias) if isinstance(step, str) and step == "stable" else step)
+    limit = _limit(start, X, y)
     settings = {
         "start": _digest(start), "step": [float(s) for s in schedule(PROBES)], "window": window, "bias": bias, "dtype": dtype,
-        "device": device, "first rows": [stable, limit], "truth": None if truth is None else _digest(truth),
+        "device": device, "first rows": [float(X.sum()), float(y.sum())], "truth": None if truth is None else _digest(truth),
     }  # fmt: skip
     state = State.start(W)
     if checkpoint is not None and Path(checkpoint).exists():
@@ -111,7 +111,7 @@ def sgd(
     with threadpool_limits(limits=threads, user_api="blas"), Progress(total, "SGD", done=state.steps, shown=progress) as bar:
         try:
             for result in _windows(stream, state, total, window, schedule, advance, truth, start):
-                bar.reach(result.steps, f"error {result.sums[-1, 1] / result.sums[-1, 2]:.3g}")
+                bar.reach(result.steps, f"error {result.sums[-1][1] / result.sums[-1][2]:.3g}")
                 if result.steps % window == 0:
                     state = result
                     if checkpoint is not None and time.monotonic() - kept > SAVE_SECONDS:
@@ -119,7 +119,7 @@ def sgd(
                         kept = time.monotonic()
         except _StoppedError as stop:
             s = float(schedule(np.array([stop.number]))[0])
-            smaller = min(stable, s / 4)
+            smaller = _smaller(s, start, X, y, w, bias)
             raise DivergedError(
                 f"step = {s:.3g} is too large: at step {stop.number} the residual left ±{limit:.3g}, {DIVERGED:g} times the "
                 f"size of y and of the first residuals. Try step = {smaller:.2g}.",
@@ -161,12 +161,13 @@ def _windows(
 ) -> Iterator[State]:  # fmt: skip
     """The states at the ends of the windows; the last one may be short."""
     W, average, done = state.W.copy(), state.average.copy(), state.steps
-    ends, sums, nearest = (list(v) for v in (state.ends, state.sums, state.nearest))
+    m = state.windows
+    ends, sums, nearest = state.ends[:m], state.sums[:m], state.nearest[:m]
     edges, rows = [*range(done, total, window), total], _piece_rows(window)
     sizes = [min(rows, b - i) for a, b in pairwise(edges) for i in range(a, b, rows)]
     current = np.zeros(SUMS)
     for X, y, w in pieces(stream, done, sizes, W.dtype):
-        s = np.asarray(schedule(np.arange(done + 1, done + len(y) + 1)), W.dtype)
+        s = np.array(schedule(np.arange(done + 1, done + len(y) + 1)), W.dtype)
         residual, averaged = np.empty_like(y), np.empty_like(y)
         taken = advance(W, average, X, y, s if w is None else s * w, done, residual, averaged)
         if taken < len(y):
@@ -179,7 +180,7 @@ def _windows(
             if truth is not None:
                 nearest.append(nearest_weight_distance(average[: start.n_inputs], truth.W))
             current = np.zeros(SUMS)
-            yield State(W.copy(), average.copy(), done, np.array(ends), np.array(sums), np.array(nearest))
+            yield State(W.copy(), average.copy(), done, len(ends), ends, sums, nearest)
     if done < total:
         raise ArgumentError(f"steps = {total}, but the stream ended after {done} rows; ask for at most as many steps.")
 
@@ -189,7 +190,15 @@ def _piece_rows(window: int) -> int:
     return BLOCK * math.ceil(window / (BLOCK * math.ceil(window / PIECE)))
 
 
-def _limit(net: Network, X: np.ndarray, y: np.ndarray, w: np.ndarray | None) -> float:
+def _smaller(s: float, start: Network, X: np.ndarray, y: np.ndarray, w: np.ndarray | None, bias: bool) -> float:
+    """A step to try after s has failed."""
+    try:
+        return min(stable_step(start, X, y, w, bias=bias), s / 4)
+    except ArgumentError:
+        return s / 4
+
+
+def _limit(net: Network, X: np.ndarray, y: np.ndarray) -> float:
     residual = net.predict(X) - y
     size = math.sqrt(float(np.mean(y * y))) + math.sqrt(float(np.mean(residual * residual)))
     return DIVERGED * (size if size > 0 else 1.0)
@@ -207,7 +216,8 @@ def _result(state: State, start: Network, truth: Network | None) -> StochasticDe
     last, average = (
         Network(W[:d], start.a, W[d] if len(W) > d else None, start.c, start.activation) for W in (state.W, state.average)
     )
-    windows = Windows(state.ends, state.sums, d, None if truth is None else state.nearest)
+    measured = state.measured()
+    windows = Windows(measured["ends"], measured["sums"], d, None if truth is None else measured["nearest"])
     return StochasticDescent(last, average, windows, state.steps)
 
 

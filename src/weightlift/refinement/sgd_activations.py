@@ -37,7 +37,7 @@ KINDS = {"tanh": TANH, "sigmoid": SIGMOID, "softplus": SOFTPLUS, "erf": ERF}
 
 # Without reassociation, which would merge the two parts of log 2; without checks of divisors, which hinder vectors.
 ELEMENT = {"fastmath": {"contract"}, "error_model": "numpy", "forceinline": True}
-LOOP = {"fastmath": {"contract", "reassoc", "nsz", "arcp"}, "error_model": "numpy", "cache": True, "nogil": True}
+LOOP = {"fastmath": {"contract", "reassoc", "nsz", "arcp"}, "error_model": "numpy", "nogil": True}
 
 Compiled = tuple[int, np.ndarray]  # kind; coefficients (2, degree + 1) of a piecewise polynomial, else the factor of z
 
@@ -56,7 +56,21 @@ def compiled(activation: Activation, dtype: Any) -> Compiled | None:
     return KINDS[base.name], np.full((1, 1), factor, dtype)
 
 
-@njit(**LOOP)
+def program(function: Any) -> Any:
+    """Compiled when it is first called, and kept on disk where there is a folder that can be written."""
+    try:
+        return njit(cache=True, **LOOP)(function)
+    except RuntimeError:
+        return njit(**LOOP)(function)
+
+
+def part(function: Any) -> Any:
+    """Compiled into the program that calls it. Left to itself, the compiler would make a copy beside the program's own, with
+    other roundings; a new process would then run the one, and a process that finds the program on disk the other."""
+    return njit(forceinline=True, **LOOP)(function)
+
+
+@part
 def evaluate(kind, coefficients, z, value, slope):
     """value = φ(z) and slope = φ′(z), vectors of one length and dtype."""
     factor = coefficients[0, 0]
@@ -80,7 +94,7 @@ def evaluate(kind, coefficients, z, value, slope):
             slope[i] = factor * derivative
 
 
-@njit(**LOOP)
+@part
 def piecewise(coefficients, z, value, slope):
     """Horner's rule for φ and φ′ together; z ≤ 0 takes the left coefficients, so that φ′ is the left derivative."""
     zero = z.dtype.type(0)

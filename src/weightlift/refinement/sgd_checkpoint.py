@@ -25,29 +25,38 @@ MAX_FILE_BYTES = 2**32
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Weights and their average (d or d + 1, k) after `steps` steps, at the end of a window, and what was measured so far."""
+    """Weights and their average (d or d + 1, k) after `steps` steps, at the end of a window, and what was measured so far.
+
+    A run appends to the lists; the first `windows` entries are those of this state.
+    """
 
     W: np.ndarray
     average: np.ndarray
     steps: int
-    ends: np.ndarray  # (m,)
-    sums: np.ndarray  # (m, 8)
-    nearest: np.ndarray  # (m,) or (0,)
+    windows: int
+    ends: list[int]
+    sums: list[np.ndarray]  # (8,) each
+    nearest: list[float]  # empty where the truth is not known
 
     @classmethod
     def start(cls, W: np.ndarray) -> State:
-        return cls(W.copy(), W.copy(), 0, np.zeros(0, np.int64), np.zeros((0, SUMS)), np.zeros(0))
+        return cls(W.copy(), W.copy(), 0, 0, [], [], [])
 
-    def tensors(self) -> dict[str, np.ndarray]:
-        names = ("W", "average", "ends", "sums", "nearest")
-        return {name: np.ascontiguousarray(getattr(self, name)) for name in names}
+    def measured(self) -> dict[str, np.ndarray]:
+        """ends (m,), sums (m, 8), nearest (m,) or (0,)."""
+        m = self.windows
+        return {
+            "ends": np.array(self.ends[:m], dtype=np.int64),
+            "sums": np.array(self.sums[:m]).reshape(m, SUMS),
+            "nearest": np.array(self.nearest[:m], dtype=np.float64),
+        }
 
 
 def save(path: str | os.PathLike[str], state: State, settings: dict[str, Any]) -> None:
     """Write state and settings; the settings are what a run that goes on must share."""
     from safetensors.numpy import save as serialized
 
-    tensors = state.tensors()
+    tensors = {"W": np.ascontiguousarray(state.W), "average": np.ascontiguousarray(state.average), **state.measured()}
     header = {
         "format": FORMAT, "version": VERSION, "steps": state.steps, "settings": settings, "sha256": _digest(tensors, settings)
     }  # fmt: skip
@@ -65,7 +74,9 @@ def load(path: str | os.PathLike[str]) -> tuple[State, dict[str, Any]]:
         tensors = deserialized(content)
         settings = header["settings"]
         intact = _digest(tensors, settings) == header["sha256"]
-        state = State(**tensors, steps=int(header["steps"]))
+        ends, sums, nearest = (tensors[name] for name in ("ends", "sums", "nearest"))
+        lists = ends.tolist(), list(sums), nearest.tolist()
+        state = State(tensors["W"], tensors["average"], int(header["steps"]), len(ends), *lists)
     except (SafetensorError, KeyError, TypeError, ValueError) as error:
         raise FileFormatError(f"{path}: the run cannot be read ({error}).") from error
     if not intact:

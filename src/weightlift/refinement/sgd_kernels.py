@@ -20,9 +20,8 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg.cython_blas  # noqa: F401  (the BLAS of the products below, loaded before its threads are limited)
-from numba import njit
 
-from weightlift.refinement.sgd_activations import LOOP, evaluate
+from weightlift.refinement.sgd_activations import evaluate, part, program
 
 PANEL_BYTES = 2048  # of a row of W: the panel's weights, their average and their change stay in the second-level cache
 
@@ -57,7 +56,7 @@ def pack(W: np.ndarray) -> np.ndarray:
     return packed
 
 
-@njit(**LOOP)
+@program
 def blocks(W, average, a, c, kind, coefficients, X, moving, y, steps, done, size, limit, residual, averaged):
     """As `run`, on weights (panels, d, width)."""
     panels, d, width = W.shape
@@ -91,7 +90,7 @@ def blocks(W, average, a, c, kind, coefficients, X, moving, y, steps, done, size
     return y.size
 
 
-@njit(**LOOP)
+@part
 def update(W, average, change, share, rate):
     """W −= Σ s_j e_j x_j g_jᵀ and W̄ += (m (W₀ − W̄) − Σ (m − j) s_j e_j x_j g_jᵀ)/(J + m); change holds the two sums."""
     d, k = W.shape
@@ -101,7 +100,7 @@ def update(W, average, change, share, rate):
             W[i, l] -= change[i, l]
 
 
-@njit(**LOOP)
+@part
 def block(Z, Zbar, P, gram, a, c, kind, coefficients, y, steps, done, limit, residual, averaged):
     """The steps of one block: Z and Zbar hold W₀ᵀx_t and W̄₀ᵀx_t, P receives the g_t; all are (panels, B, width).
 
@@ -135,7 +134,7 @@ def block(Z, Zbar, P, gram, a, c, kind, coefficients, y, steps, done, limit, res
     return y.size
 
 
-@njit(**LOOP)
+@part
 def dot(a, b):
     total = a.dtype.type(0)
     for i in range(a.size):
@@ -143,7 +142,7 @@ def dot(a, b):
     return total
 
 
-@njit(**LOOP)
+@part
 def subtract(P, count, alpha, beta, z, zbar):
     """z −= Σ_{j<count} alpha_j P_j and zbar −= Σ_{j<count} beta_j P_j, four rows a pass."""
     j = 0

@@ -43,12 +43,10 @@ def pieces(stream: Stream, start: int, sizes: list[int], dtype: np.dtype[Any]) -
 
 
 def _host(block: Block, dtype: np.dtype[Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    X, y, w = (None if v is None else np.ascontiguousarray(to_numpy(v), dtype) for v in (block.X, block.y, block.w))
-    assert X is not None
-    assert y is not None
+    X, y, *w = (np.require(to_numpy(v), dtype, ["C", "W"]) for v in (block.X, block.y, block.w) if v is not None)
     if not (np.isfinite(X).all() and np.isfinite(y).all()):
         raise NotFiniteError("the stream holds NaN or infinity; drop or impute those rows.")
-    return X, y, w
+    return X, y, w[0] if w else None
 
 
 def first_rows(stream: Stream) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:

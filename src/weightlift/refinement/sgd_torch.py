@@ -110,7 +110,7 @@ class DeviceRun:
         kernel[(1,)](
             self.Z[b], self.P[b], self.gram[b], self.y[b], self.s[b], self.a, self.coefficients, self.residual[b],
             k, 2 * k, self.coefficients.shape[1], KIND=self.kind, B=self.steps, K=self.columns,
-            num_warps=16 if self.columns * self.steps >= 8192 else 4,
+            num_warps=min(16, max(1, self.columns // 32)),  # all along the units: a step's row is taken within threads
         )  # fmt: skip
         average.lerp_(W, self.share[b])
         average.addmm_(self.late[b].mT, self.P[b], alpha=-1)

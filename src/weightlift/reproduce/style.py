@@ -67,7 +67,7 @@ def curve(ax: Axes, i: int, x: Any, y: Any, **options: Any) -> None:
 
 
 def heat(ax: Axes, x: Any, y: Any, values: Any, *, low: float, high: float, label: str, colors: str = LIGHT_TO_DARK) -> None:
-    """values[i, j] at (x[j], y[i]), equally spaced; NaN stays black."""
+    """values[i, j] at (x[j], y[i]), equally spaced; NaN stays black. A colour bar if it has a label."""
     from matplotlib import colormaps
 
     shades = colormaps[colors].with_extremes(bad="black")
@@ -76,4 +76,5 @@ def heat(ax: Axes, x: Any, y: Any, values: Any, *, low: float, high: float, labe
     ax.set_yticks(range(len(y)), [f"{v:,g}" for v in y])
     ax.spines[["left", "bottom"]].set_visible(False)
     ax.tick_params(length=0)
-    ax.figure.colorbar(image, ax=ax, label=label, shrink=0.9)
+    if label:
+        ax.figure.colorbar(image, ax=ax, label=label, shrink=0.9)

@@ -65,6 +65,27 @@ class Line:
             return cls.fitted(np.log(np.asarray(x, dtype=float)), np.log(np.asarray(y, dtype=float)))
 
 
+def logistic_thresholds(sizes: ArrayLike, shares: ArrayLike, level: float) -> np.ndarray:
+    """For each row of shares (m, sizes), the size at which a logistic curve in log size passes `level`; one slope for all rows.
+
+    Maximum likelihood: single points that are off by chance, which decide where a share is first one, weigh little here.
+
+    >>> sizes = np.array([1.0, 2.0, 4.0, 8.0])
+    >>> logistic_thresholds(sizes, 1 / (1 + (sizes / np.array([[3.0], [5.0]])) ** -2), 0.5).round(3)
+    array([3., 5.])
+    """
+    from scipy.optimize import minimize
+
+    x, p = np.log(np.asarray(sizes, dtype=float)), np.asarray(shares, dtype=float)
+
+    def loss(theta: np.ndarray) -> float:
+        z = np.exp(theta[0]) * (x - theta[1:, None])
+        return float(np.sum(np.logaddexp(0, z) - p * z) + 1e-6 * np.sum(theta**2))  # bounded where a row is all one or all zero
+
+    theta = minimize(loss, np.r_[0.0, np.full(len(p), x.mean())]).x
+    return np.asarray(np.exp(theta[1:] + np.log(level / (1 - level)) / np.exp(theta[0])))
+
+
 def as_csv(rows: list[Row]) -> str:
     """Columns in the order of their first appearance; floats to the last digit."""
     names = list(dict.fromkeys(name for row in rows for name in row))

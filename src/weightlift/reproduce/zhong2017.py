@@ -17,7 +17,7 @@ from weightlift.plots import FAINT
 from weightlift.reproduce.convergence import at_step, draw_quartiles, quartiles, rate, rates_in_words, steps_to
 from weightlift.reproduce.recipe import Claim, Grid, Recipe, Row
 from weightlift.reproduce.style import heat
-from weightlift.reproduce.tables import Line, column, grouped
+from weightlift.reproduce.tables import Line, column, grouped, logistic_thresholds
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -109,6 +109,9 @@ def draw_recovery(figure: Figure, rows: list[Row]) -> None:
 def claim_recovery(rows: list[Row]) -> list[Claim]:
     d, least = boundary(rows, "paper")
     line, (_, ours) = Line.fitted(d, least), boundary(rows, "ours")
+    inputs, sizes, rates = _matrix(rows, "paper")
+    smooth = logistic_thresholds(sizes, rates.T, 0.9)
+    fitted = Line.fitted(inputs, smooth)
     p = UNITS * d
     enough = np.isfinite(line.r2) and line.points >= 3
     ratio = np.nanmedian(least / ours) if np.isfinite(least / ours).any() else np.nan
@@ -119,6 +122,11 @@ def claim_recovery(rows: list[Row]) -> list[Claim]:
             "the least n with 100 % recovery by the paper's method is about proportional to d: a line with R² ≥ 0.9",
             fit if enough else f"100 % is reached at {line.points} values of d only",
             bool(line.r2 >= 0.9 and line.slope > 0) if enough else None,
+        ),
+        Claim(
+            "the same of the n with 90 % recovery by a logistic fit, which chance moves less",
+            f"n = {fitted.slope:.0f} d {fitted.intercept:+.0f}, R² = {fitted.r2:.2f}",
+            bool(fitted.r2 >= 0.9 and fitted.slope > 0) if fitted.points >= 3 else None,
         ),
         Claim(
             "`recover` needs no more rows than the paper's method at any d",

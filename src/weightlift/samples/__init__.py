@@ -14,7 +14,7 @@ from weightlift.network import Network
 from weightlift.samples import dask, parquet
 from weightlift.samples.arrays import ArraySamples, from_arrays
 from weightlift.samples.fresh import Fresh
-from weightlift.samples.maps import RandomSigns, Residual
+from weightlift.samples.maps import Radial, RandomSigns, Residual
 from weightlift.samples.population import Population
 from weightlift.samples.protocol import Block, Map, Samples, Statistic, Sums
 from weightlift.samples.stream import Stream
@@ -27,6 +27,7 @@ __all__ = [
     "Fresh",
     "Map",
     "Population",
+    "Radial",
     "RandomSigns",
     "Residual",
     "Samples",

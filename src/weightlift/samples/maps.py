@@ -1,4 +1,4 @@
-"""Maps beside whitening: residual targets and random signs."""
+"""Maps beside whitening: residual targets, random signs, and Gaussian radii for elliptical inputs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weightlift.namespaces import Array, array_namespace
+from weightlift.namespaces import Array, array_namespace, from_numpy, to_numpy
 from weightlift.network import Network
 from weightlift.samples.keys import uniforms
 from weightlift.samples.protocol import Block
@@ -44,3 +44,29 @@ class RandomSigns:
     def on_network(self, network: Network) -> Network:
         """Every moment with fair signs is zero."""
         return replace(network, a=np.zeros(network.n_units), c=0.0)
+
+
+@dataclass(frozen=True)
+class Radial:
+    """x → t x, y → t^q y with t = χ_d/‖x‖: a spherical law becomes N(0, I), and f stays f where f(t x) = t^q f(x).
+
+    Needs whitened elliptical inputs, and a network of homogeneous φ of degree q without biases and offset. χ_d is drawn by the
+    row's key. Noise in y becomes noise of another size in each row.
+    """
+
+    degree: float
+    seed: int
+
+    def __call__(self, block: Block) -> Block:
+        from scipy.special import gammaincinv
+
+        xp, d = array_namespace(block.X), block.X.shape[1]
+        chance = to_numpy(uniforms(block.key, self.seed)) + 2.0**-54
+        radius = from_numpy(np.sqrt(2.0 * gammaincinv(d / 2.0, chance)), like=block.X)
+        length = xp.sqrt(xp.sum(xp.astype(block.X, xp.float64, copy=False) ** 2, axis=1))
+        t = xp.astype(xp.where(length > 0, radius / xp.where(length > 0, length, 1.0 + 0.0 * length), length), block.X.dtype)
+        return replace(block, X=t[:, None] * block.X, y=t**self.degree * block.y)
+
+    def on_network(self, network: Network) -> Network:
+        """A Gaussian radius replaced by another one."""
+        return network

@@ -2,6 +2,12 @@
 
     UnitsDisplay         the weights of each true unit, and of the estimated unit that it is matched to
     ConvergenceDisplay   the risk against the step, one curve a route, or a bundle of curves for a batch of starts
+    PhaseDisplay         units against inputs: what is known to be easy, conjectured hard or open, and a diagnosed shape in it
+    StagesDisplay        the risk that each stage of a recovery reached, against the work it cost
+    DirectionsDisplay    the weights of all units as a heat map, under the features' names
+    SpectrumDisplay      eigenvalues of the second moment against their noise: how many directions the data show
+    ResidualsDisplay     residuals against predictions, or their quantiles against a Gaussian's
+    IntervalsDisplay     confidence intervals of a certified fit
 
 A display computes nothing but what it draws, and matplotlib loads when it is drawn. Colours are those of Okabe and Ito (2008),
 which colour-blind readers can tell apart; shape and position say the same again.
@@ -9,6 +15,7 @@ which colour-blind readers can tell apart; shape and position say the same again
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -23,12 +30,53 @@ from weightlift.network import Network
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from weightlift.plots.directions import DirectionsDisplay
+    from weightlift.plots.intervals import IntervalsDisplay
+    from weightlift.plots.phase import PhaseDisplay
+    from weightlift.plots.residuals import ResidualsDisplay
+    from weightlift.plots.spectrum import SpectrumDisplay
+    from weightlift.plots.stages import StagesDisplay
+
+__all__ = [
+    "AlignedUnits",
+    "ConvergenceDisplay",
+    "DirectionsDisplay",
+    "IntervalsDisplay",
+    "PhaseDisplay",
+    "ResidualsDisplay",
+    "SpectrumDisplay",
+    "StagesDisplay",
+    "UnitsDisplay",
+]
+
 BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY = "#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9"
 PALETTE = (BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY)
+PHASES = {  # pale, so that words can stand on them; from what is easy to what is hard
+    "INDEPENDENT": "#c5e5da",
+    "DECOMPOSABLE": "#d6ebf7",
+    "OVERCOMPLETE": "#e3eef5",
+    "CONJECTURED_HARD": "#f5d5c0",
+    "NOT_COVERED": "#eeeeee",
+    "DEGENERATE": "#eeeeee",
+}
 INK, FAINT, FAINTER = "#333333", "#9a9a9a", "#dddddd"
 LEAST_RISK = 1e-33  # smaller ones, zero too, are drawn here
 KINDS = ("auto", "strips", "scatter")
 MAX_STRIPS, MAX_INPUTS = 10, 60
+_HOMES = {
+    "DirectionsDisplay": "directions",
+    "IntervalsDisplay": "intervals",
+    "PhaseDisplay": "phase",
+    "ResidualsDisplay": "residuals",
+    "SpectrumDisplay": "spectrum",
+    "StagesDisplay": "stages",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'weightlift.plots' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"weightlift.plots.{_HOMES[name]}"), name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +142,11 @@ class UnitsDisplay:
     ) -> UnitsDisplay:
         """Match the units of two networks, and draw them."""
         return cls(AlignedUnits.of(estimate, truth), feature_names=feature_names).plot(kind=kind, ax=ax)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, truth: Network, *, kind: str = "auto", ax: Axes | None = None) -> UnitsDisplay:
+        """The same for a fitted estimator, under the names of its features."""
+        return cls.from_networks(estimator.network_, truth, feature_names=feature_names(estimator), kind=kind, ax=ax)
 
     def plot(self, *, kind: str = "auto", ax: Axes | None = None) -> UnitsDisplay:
         """Draw on `ax`, or on a new figure."""
@@ -198,6 +251,12 @@ class ConvergenceDisplay:
         _decades(ax)
         _tidy(ax)
         return self
+
+
+def feature_names(estimator: Any) -> list[str] | None:
+    """The names that the estimator's inputs had, if they had any."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
 
 
 def _normal(net: Network) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,0 +1,242 @@
+"""Before spending compute: can a network of this shape be recovered, how, from how many rows, and at what cost?
+
+    shape     from (d, k, n, φ, bias) alone: what holds for almost all weights
+    network   for a network that is known: its own ambiguities, least order ℓ and s_min(W^⊗ℓ)
+    data      for rows: Gaussian or not, the width that their second moment shows
+
+Each gives a `Diagnosis`: words by `str`, lines by `table`, plain values by `as_dict`; `plots.PhaseDisplay` draws it.
+Row counts are for noiseless rows and come from our own sweeps, with the measurement that they rest on.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from weightlift.activations import Activation, get
+from weightlift.diagnose.calibration import MEASURED, CostEstimate, Measured, SampleEstimate, estimate_cost, estimate_rows
+from weightlift.diagnose.diagnosis import Diagnosis, Method
+from weightlift.diagnose.identifiable import Identifiability, Identifiable, of_network, of_shape
+from weightlift.diagnose.methods import methods_for
+from weightlift.diagnose.regime import Regime, RegimeFinding, find_regime, generic_order, regions
+from weightlift.errors import ArgumentError, SingularError
+from weightlift.identifiability import least_order
+from weightlift.moments import remove_linear
+from weightlift.moments.gaussianity import gaussianity
+from weightlift.network import Network
+from weightlift.samples import Samples, Whitening
+from weightlift.samples import open as open_samples
+from weightlift.subspace import SecondMoment, estimate_rank
+from weightlift.theory import assumptions, polynomial_coefficients
+
+__all__ = [
+    "MEASURED",
+    "CostEstimate",
+    "Diagnosis",
+    "Identifiability",
+    "Identifiable",
+    "Measured",
+    "Method",
+    "Regime",
+    "RegimeFinding",
+    "SampleEstimate",
+    "data",
+    "generic_order",
+    "network",
+    "regions",
+    "shape",
+]
+
+LEAST_ORDER_WORK = 1e10  # d k³, above which the powers of a network's weights are not formed
+MINORITY = 2  # times d + 1: rows on a unit's minority side below which its kink is out of reach
+
+
+def shape(
+    n_inputs: int,
+    n_units: int,
+    *,
+    n: int | None = None,
+    activation: str | Activation = "relu",
+    bias: bool = False,
+    offset: bool = False,
+) -> Diagnosis:
+    """Diagnose d inputs, k units and n rows, for weights of which nothing is known.
+
+    >>> found = shape(20, 5, n=300)
+    >>> found.parameters, found.rows_per_parameter, found.regime.regime.name, found.hopeful
+    (100, 3.0, 'INDEPENDENT', True)
+    >>> shape(100, 3000, activation=get("polynomial", coefficients=[0, 1, 0, 1])).regime.regime.name
+    'CONJECTURED_HARD'
+    """
+    d, k = _count("n_inputs", n_inputs), _count("n_units", n_units)
+    phi = get(activation)
+    parameters = _parameters(d, k, phi, bias, offset)
+    identifiability = of_shape(d, k, phi, parameters, bias=bias)
+    regime = find_regime(d, k, phi)
+    return _diagnosis(d, k, None if n is None else _count("n", n), phi, bias, offset, identifiability, regime)
+
+
+def network(net: Network, *, n: int | None = None, offset: bool | None = None) -> Diagnosis:
+    """Diagnose a network: what other networks are the same function, ℓ and s_min(W^⊗ℓ), units that n rows would not show.
+
+    Biases count as parameters where some b ≠ 0, the constant where c ≠ 0, unless `offset` says otherwise.
+
+    >>> found = network(Network([[1.0, 0.0, -1.0], [0.0, 1.0, -1.0]]))       # w₁ + w₂ + w₃ = 0
+    >>> found.identifiability.answer.name, found.regime.order
+    ('AMBIGUOUS', 2)
+    """
+    if not isinstance(net, Network):
+        raise ArgumentError(f"net must be a Network, not {type(net).__name__}; for a shape or for data see shape and data.")
+    rows = None if n is None else _count("n", n)
+    d, k, phi, bias = net.n_inputs, net.n_units, net.activation, bool(net.b.any())
+    offset = net.c != 0.0 if offset is None else offset
+    lengths = np.linalg.norm(net.W, axis=0)
+    notes, order, smallest, weights = [], None, None, None
+    if lengths.all():
+        weights = assumptions(net.W / lengths)
+        if d * k**3 <= LEAST_ORDER_WORK:
+            found = least_order(net)
+            order, smallest = found.order, found.smallest
+            if order is None:
+                notes.append(f"No order up to 8 makes the powers of the weights independent; parallel units: {found.parallel}.")
+        else:
+            notes.append("W^⊗ℓ is too large to form; ℓ is that of generic weights.")
+    regime = find_regime(d, k, phi, order=order, smallest=smallest, weights=weights)
+    identifiability = of_network(net, _parameters(d, k, phi, bias, offset), offset=offset)
+    if rows is not None:
+        notes += _hidden_units(net, lengths, rows)
+    return _diagnosis(d, k, rows, phi, bias, offset, identifiability, regime, tuple(notes))
+
+
+def data(
+    X: Any,
+    y: Any = None,
+    *,
+    n_units: int | None = None,
+    activation: str | Activation = "relu",
+    bias: bool = False,
+    offset: bool = False,
+    rng: int | np.random.Generator = 0,
+) -> Diagnosis:
+    """Diagnose rows, arrays or `Samples`: are the inputs Gaussian, how wide is the network that their second moment shows?
+
+    The width, unless given, is the rank of the second moment of what a linear fit leaves of y, as far as it stands out of its
+    noise; odd φ leave nothing there.
+
+    >>> import weightlift as wl
+    >>> X, y = wl.draw(wl.teachers.conditioned(10, 3, activation="relu", rng=0), 2000, rng=1)
+    >>> data(X, y).n_units
+    3
+    """
+    rows = open_samples(X, y)
+    if not math.isfinite(rows.n):
+        raise ArgumentError("X is a population without rows; diagnose its network instead.")
+    phi, gaussian = get(activation), ""
+    notes: list[str] = []
+    white = _whitened(rows, notes)
+    if white is None:
+        gaussian = "the inputs cannot be whitened; moments need independent columns."
+    else:
+        test = gaussianity(white)
+        notes.append(f"{str(test)[0].upper()}{str(test)[1:]}.")
+        if not test.gaussian:
+            gaussian = f"moments need Gaussian inputs; {test.where} deviates by {test.z:.1f} standard errors."
+    k = _width(white, notes, rng) if n_units is None else _count("n_units", n_units)
+    found = find_regime(rows.d, k, phi)
+    parameters = _parameters(rows.d, k, phi, bias, offset)
+    identifiability = of_shape(rows.d, k, phi, parameters, bias=bias)
+    return _diagnosis(rows.d, k, int(rows.n), phi, bias, offset, identifiability, found, tuple(notes), gaussian)
+
+
+def _diagnosis(
+    d: int,
+    k: int,
+    n: int | None,
+    phi: Activation,
+    bias: bool,
+    offset: bool,
+    identifiability: Identifiability,
+    regime: RegimeFinding,
+    notes: tuple[str, ...] = (),
+    gaussian: str = "",
+) -> Diagnosis:
+    parameters = _parameters(d, k, phi, bias, offset)
+    samples = estimate_rows(d, k, phi, parameters, bias=bias)
+    cost = estimate_cost(d, k, phi, samples.enough if n is None else n, bias=bias)
+    s = polynomial_coefficients(phi)
+    return Diagnosis(
+        d,
+        k,
+        n,
+        phi.name,
+        None if s is None else len(s) - 1,
+        bool(bias),
+        bool(offset),
+        parameters,
+        identifiability,
+        regime,
+        methods_for(
+            d, k, phi, regime, bias=bias, rows=n, parameters=parameters, seconds=cost.seconds_typical, gaussian=gaussian
+        ),
+        samples,
+        cost,
+        notes,
+    )
+
+
+def _parameters(d: int, k: int, phi: Activation, bias: bool, offset: bool) -> int:
+    """k d for homogeneous φ, k (d + 1) else; k more with biases, one more with c."""
+    return k * (d + (not phi.degree) + bool(bias)) + bool(offset)
+
+
+def _hidden_units(net: Network, lengths: np.ndarray, n: int) -> list[str]:
+    """Units with a kink that too few rows lie beyond: n Φ(−|t − b|/‖w‖) < 2 (d + 1) on the minority side of every kink t."""
+    from scipy.special import ndtr
+
+    if not net.activation.kinks:
+        return []
+    scale = np.where(lengths > 0, lengths, 1.0)
+    distance = np.min([np.abs(t - net.b) / scale for t in net.activation.kinks], axis=0)
+    expected, needed = n * ndtr(-distance), MINORITY * (net.n_inputs + 1)
+    return [
+        f"Unit {i}: about {expected[i]:.3g} of {n:,} Gaussian rows lie on its minority side, fewer than 2 (d + 1) = {needed}: "
+        "out of reach."
+        for i in np.flatnonzero(expected < needed)[:8]
+    ]
+
+
+def _whitened(rows: Samples, notes: list[str]) -> Samples | None:
+    try:
+        return rows.map(Whitening.estimated(rows)).persist()
+    except SingularError as error:
+        notes.append(str(error))
+        return None
+
+
+def _width(white: Samples | None, notes: list[str], rng: int | np.random.Generator) -> int:
+    if white is None:
+        raise ArgumentError("n_units must be given: the inputs cannot be whitened, and the width cannot be read off them.")
+    estimate = estimate_rank(remove_linear(white), SecondMoment(), rng=rng)
+    if estimate.rank == 0:
+        raise ArgumentError(
+            "n_units must be given: the second moment of y shows no direction above its noise. φ is odd, or rows are few."
+        )
+    notes.append(
+        f"The second moment has rank {estimate.rank} above its noise (|eigenvalue| "
+        f"{abs(estimate.eigenvalues[estimate.rank - 1]):.3g}, floor {estimate.floor:.3g}): at least so many units. Small ones, "
+        "and more than there are inputs, do not show there."
+    )
+    return estimate.rank
+
+
+def _count(name: str, value: int) -> int:
+    try:
+        count = operator.index(value)
+    except TypeError:
+        raise ArgumentError(f"{name} must be an integer, not {value!r}.") from None
+    if count < 1:
+        raise ArgumentError(f"{name} must be at least 1, not {count}.")
+    return count

@@ -1,0 +1,198 @@
+"""How many rows, how much memory, how long: estimates from what `recover` was measured to need.
+
+Rows    noiseless Gaussian rows, certified EXACT and right, by shape and by ρ, the training rows a parameter (`MEASURED`):
+        of n rows 16, or a twentieth, are held out. `few`: the largest ρ at which half of the trials or fewer succeeded.
+        `enough`: the least ρ at which all did, of networks at least as wide, above every ρ at which a trial failed. No method
+        can do with ρ < 1.
+Time    Gauss–Newton steps of one start take n p² + p³/3 multiplications; by measured steps and CPU times 2 to 10 · 10⁹ of them
+        a second on one core, the fewer the smaller the problem.
+Memory  the data three times (raw, whitened, a block's products) and six copies of the normal matrices of all starts.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from weightlift.activations import Activation
+
+RATES = 2e9, 1e10  # multiplications a second, one core
+WORK = 16.0, 520.0, 1900.0  # a tensor start that works; a search, typically; the longest seen
+LEAST_SECONDS = 0.1
+COPIES, DATA_COPIES, STARTS, WIDENING = 6, 3, 8, 1.15
+HELDOUT, HELDOUT_SHARE = 16, 0.05
+SMOOTH = ("tanh", "sigmoid")  # measured ones with lengths of their own
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One line of a sweep."""
+
+    activation: str
+    bias: bool
+    n_inputs: int
+    n_units: int
+    ratio: float  # rows a parameter, held-out ones too
+    right: int
+    trials: int
+    source: str
+
+    @property
+    def rho(self) -> float:
+        """Training rows a parameter."""
+        p = self.n_units * (self.n_inputs + self.bias + (self.activation in SMOOTH))
+        n = round(self.ratio * p)
+        return (n - max(HELDOUT, HELDOUT_SHARE * n)) / p
+
+    @property
+    def all_right(self) -> bool:
+        return self.right == self.trials
+
+    @property
+    def mostly_wrong(self) -> bool:
+        return 2 * self.right <= self.trials
+
+
+EFFICIENCY, GPU, SWEEP = (f"benchmarks/results/{name}" for name in ("sample_efficiency.md", "gpu.md", "calibration.jsonl"))
+MEASURED = (
+    Measured("relu", False, 10, 3, 1.25, 0, 8, SWEEP),
+    Measured("relu", False, 10, 3, 1.5, 0, 8, SWEEP),
+    Measured("relu", False, 10, 3, 2.0, 6, 8, SWEEP),
+    Measured("relu", False, 10, 3, 2.5, 8, 8, SWEEP),
+    Measured("relu", False, 20, 5, 1.25, 0, 8, SWEEP),
+    Measured("relu", False, 20, 5, 1.35, 4, 8, SWEEP),
+    Measured("relu", False, 20, 5, 1.5, 8, 8, SWEEP),
+    Measured("relu", False, 20, 5, 2.0, 8, 8, SWEEP),
+    Measured("relu", False, 20, 5, 3.0, 40, 40, EFFICIENCY),
+    Measured("relu", False, 50, 5, 3.0, 40, 40, EFFICIENCY),
+    Measured("relu", False, 100, 5, 3.0, 20, 20, EFFICIENCY),
+    Measured("relu", False, 20, 10, 1.25, 0, 8, SWEEP),
+    Measured("relu", False, 20, 10, 1.5, 3, 8, SWEEP),
+    Measured("relu", False, 20, 10, 2.0, 8, 8, SWEEP),
+    Measured("relu", False, 30, 15, 4.0, 11, 11, EFFICIENCY),
+    Measured("relu", False, 60, 30, 8.0, 5, 5, GPU),
+    Measured("relu", False, 100, 50, 10.0, 2, 2, GPU),
+    Measured("leaky_relu", False, 20, 5, 3.0, 40, 40, EFFICIENCY),
+    Measured("squared_relu", False, 10, 3, 1.25, 0, 8, SWEEP),
+    Measured("squared_relu", False, 10, 3, 1.5, 0, 8, SWEEP),
+    Measured("squared_relu", False, 10, 3, 2.0, 6, 8, SWEEP),
+    Measured("squared_relu", False, 10, 3, 2.5, 8, 8, SWEEP),
+    Measured("squared_relu", False, 20, 5, 1.25, 3, 8, SWEEP),
+    Measured("squared_relu", False, 20, 5, 1.35, 8, 8, SWEEP),
+    Measured("squared_relu", False, 20, 5, 1.5, 8, 8, SWEEP),
+    Measured("squared_relu", False, 20, 5, 2.0, 8, 8, SWEEP),
+    Measured("squared_relu", False, 20, 5, 2.5, 20, 20, EFFICIENCY),
+    Measured("squared_relu", False, 50, 5, 2.5, 20, 20, EFFICIENCY),
+    Measured("squared_relu", False, 100, 5, 2.5, 20, 20, EFFICIENCY),
+    Measured("tanh", False, 10, 3, 1.25, 0, 8, SWEEP),
+    Measured("tanh", False, 10, 3, 1.5, 0, 8, SWEEP),
+    Measured("tanh", False, 10, 3, 2.0, 8, 8, SWEEP),
+    Measured("tanh", False, 10, 3, 2.5, 8, 8, SWEEP),
+    Measured("tanh", False, 20, 5, 1.25, 0, 8, SWEEP),
+    Measured("tanh", False, 20, 5, 1.35, 0, 8, SWEEP),
+    Measured("tanh", False, 20, 5, 1.5, 0, 8, SWEEP),
+    Measured("tanh", False, 20, 5, 2.0, 8, 8, SWEEP),
+    Measured("tanh", False, 20, 5, 3.0, 39, 39, EFFICIENCY),
+    Measured("sigmoid", False, 20, 5, 3.0, 20, 20, EFFICIENCY),
+    Measured("relu", True, 10, 3, 1.25, 0, 8, SWEEP),
+    Measured("relu", True, 10, 3, 1.5, 0, 8, SWEEP),
+    Measured("relu", True, 10, 3, 2.0, 1, 8, SWEEP),
+    Measured("relu", True, 10, 3, 2.5, 6, 8, SWEEP),
+    Measured("relu", True, 20, 5, 1.25, 0, 8, SWEEP),
+    Measured("relu", True, 20, 5, 1.35, 0, 8, SWEEP),
+    Measured("relu", True, 20, 5, 1.5, 4, 8, SWEEP),
+    Measured("relu", True, 20, 5, 2.0, 7, 8, SWEEP),
+    Measured("relu", True, 20, 5, 4.0, 20, 20, EFFICIENCY),
+    Measured("relu", True, 6, 9, 2.0, 0, 8, SWEEP),
+    Measured("relu", True, 6, 9, 4.0, 6, 8, SWEEP),
+    Measured("relu", True, 6, 9, 8.0, 8, 8, SWEEP),
+)
+
+
+@dataclass(frozen=True)
+class SampleEstimate:
+    """Rows: fewer than `least` cannot do, `few` mostly failed, `enough` always sufficed where it was measured."""
+
+    least: int
+    few: int
+    enough: int
+    basis: str  # the measurements behind it
+    extrapolated: bool  # whether the shape lies outside of what was measured
+
+    def verdict(self, n: int) -> str:
+        """What n rows are likely to give."""
+        if n < self.least:
+            return f"{n:,} rows are fewer than the {self.least:,} that any method needs to be checked"
+        if n < self.few:
+            return f"{n:,} rows are below {self.few:,}, with which `recover` mostly failed"
+        if n < self.enough:
+            return f"{n:,} rows lie between {self.few:,}, too few, and {self.enough:,}, enough: it may succeed"
+        return f"{n:,} rows are enough, by {'extrapolation' if self.extrapolated else 'measurements'} ({self.enough:,})"
+
+
+@dataclass(frozen=True)
+class CostEstimate:
+    """Memory in bytes, seconds of one core: from a tensor start that works to the longest search seen."""
+
+    rows: int  # for which it is
+    data_bytes: float
+    search_bytes: float
+    seconds_least: float
+    seconds_typical: float
+    seconds_most: float
+
+    @property
+    def bytes(self) -> float:
+        return self.data_bytes + self.search_bytes
+
+
+def estimate_rows(d: int, k: int, phi: Activation, parameters: int, *, bias: bool) -> SampleEstimate:
+    """Rows that k units of d inputs need, by the nearest measurements."""
+    family = [m for m in _family(phi, bias) if m.n_units <= m.n_inputs]
+    if k > d:
+        family += [m for m in MEASURED if m.n_units > m.n_inputs]
+    failing = max(m.rho for m in family if not m.all_right)
+    sufficient = [m for m in family if m.all_right and m.rho > failing] or [max(family, key=lambda m: m.rho)]
+    widest = max(m.n_units for m in sufficient)
+    best = min((m for m in sufficient if m.n_units >= min(k, widest)), key=lambda m: (m.rho, m.n_units))
+    outside = k > widest or k > d or (_base(phi), bias) != (best.activation, best.bias)
+    enough = best.rho * math.sqrt(max(1.0, k / widest))
+    few = max(1.0, *(m.rho for m in family if m.mostly_wrong))
+    basis = (
+        f"{best.right} of {best.trials} at {best.ratio:g} rows a parameter, "
+        f"{'biased ' * best.bias}{best.activation} d={best.n_inputs} k={best.n_units} ({best.source})"
+    )
+    lower, upper = (_with_heldout(rho * parameters) for rho in (few, max(enough, few)))
+    return SampleEstimate(parameters + 1, lower, upper, basis, outside)
+
+
+def estimate_cost(d: int, k: int, phi: Activation, n: int, *, bias: bool) -> CostEstimate:
+    """Memory and time of `recover` on n rows."""
+    a_unit = d + bias + 1
+    p, wide = k * a_unit, math.ceil(WIDENING * k) * a_unit if k >= 8 else k * a_unit
+    starts = STARTS if phi.degree else 2 * STARTS
+    rows = min(n, max(24 * p, 2000))  # beyond, the search runs on a part of the rows
+    step = rows * p**2 + p**3 / 3
+    rates = RATES[1], math.sqrt(RATES[0] * RATES[1]), RATES[0]
+    seconds = [LEAST_SECONDS + work * step / rate for work, rate in zip(WORK, rates, strict=True)]
+    return CostEstimate(n, 8.0 * DATA_COPIES * n * (d + 1), 8.0 * COPIES * starts * wide**2, *seconds)
+
+
+def _family(phi: Activation, bias: bool) -> tuple[Measured, ...]:
+    """The measurements of the same φ and kind; else of the most demanding kind that is like it."""
+    same = tuple(m for m in MEASURED if m.activation == _base(phi) and m.bias == bias)
+    if any(m.mostly_wrong for m in same):
+        return same
+    if bias:
+        return tuple(m for m in MEASURED if m.bias)
+    smooth = phi.degree is None
+    return tuple(m for m in MEASURED if not m.bias and (m.activation in SMOOTH) == smooth)
+
+
+def _base(phi: Activation) -> str:
+    return phi.name.split("(")[0]
+
+
+def _with_heldout(training: float) -> int:
+    """Rows in all, of which 16 or a twentieth are held out."""
+    return math.ceil(max(training + HELDOUT, training / (1 - HELDOUT_SHARE)))

@@ -1,0 +1,86 @@
+"""Which of the package's methods can be used on a shape, and why others cannot."""
+
+from __future__ import annotations
+
+from weightlift.activations import Activation
+from weightlift.diagnose.diagnosis import Method
+from weightlift.diagnose.regime import Regime, RegimeFinding
+from weightlift.errors import ActivationError
+from weightlift.moments import choose_moments
+
+WIDEST = 50  # units of the widest network that the search has recovered
+MOST_SECONDS = 30 * 86400.0  # of one core: beyond, a search is not practical
+MOMENT_ORDER = 6  # highest order whose sample means are usable with ordinary numbers of rows
+
+
+def methods_for(
+    d: int,
+    k: int,
+    phi: Activation,
+    regime: RegimeFinding,
+    *,
+    bias: bool,
+    rows: int | None,
+    parameters: int,
+    seconds: float,
+    gaussian: str = "",
+) -> tuple[Method, ...]:
+    """Advice on every method; `seconds` is what a search takes, `gaussian` says why the inputs are not, where that is known."""
+    if regime.regime is Regime.DEGENERATE:
+        return (Method("recover", False, "the units are not determined; fit a quadratic form by least squares instead."),)
+    return (
+        _tensor(d, k, phi, bias, gaussian),
+        _search(k, rows, parameters, seconds, regime),
+        _exact_moments(k, d, phi, regime),
+        Method("refinement from a start of your own", True, "gauss_newton or gradient_descent, for any φ, k and inputs."),
+    )
+
+
+def _tensor(d: int, k: int, phi: Activation, bias: bool, gaussian: str) -> Method:
+    name = 'recover(method="tensor")'
+    if gaussian:
+        return Method(name, False, gaussian)
+    if k > d:
+        return _overcomplete(name, d, k, phi, bias)
+    try:
+        choice = choose_moments(phi)
+    except ActivationError as error:
+        return Method(name, False, str(error))
+    if bias:
+        return Method(name, True, "Gaussian inputs; M2, M3 and M4 diagonalised together, many rows beside d² [awasthi2021].")
+    return Method(name, True, f"Gaussian inputs; M{choice.j2} gives the span, M{choice.j3} the directions; O(n d k) a pass.")
+
+
+def _overcomplete(name: str, d: int, k: int, phi: Activation, bias: bool) -> Method:
+    if not bias or phi.name != "relu":
+        return Method(name, False, f"moments of order ≤ 4 need independent weights, k ≤ d; here {k} > {d}.")
+    most = d * (d - 1) // 2
+    if k > most:
+        return Method(name, False, f"T⁽⁴⁾ and T⁽⁵⁾ hold at most d(d−1)/2 = {most} units; here {k}.")
+    return Method(name, True, f"Gaussian inputs; T⁽⁴⁾ and T⁽⁵⁾ by the subspace power method, k ≤ {most}; very many rows.")
+
+
+def _search(k: int, rows: int | None, parameters: int, seconds: float, regime: RegimeFinding) -> Method:
+    name = 'recover(method="search")'
+    if rows is not None and rows <= parameters:
+        return Method(name, False, f"least squares needs more rows than the {parameters:,} parameters.")
+    if regime.regime is Regime.CONJECTURED_HARD:
+        return Method(name, False, "it can be tried, but success would contradict a conjecture that many believe.")
+    if seconds > MOST_SECONDS:
+        return Method(name, False, f"it would take about {seconds / 86400:,.0f} days of one core.")
+    if k > WIDEST:
+        return Method(name, True, f"any inputs; not measured beyond {WIDEST} units, and its cost grows like k⁴ d³.")
+    return Method(name, True, "annealed least squares, any inputs; exact widths up to 50 units were recovered.")
+
+
+def _exact_moments(k: int, d: int, phi: Activation, regime: RegimeFinding) -> Method:
+    name = "decompose, on moment tensors"
+    if k <= d:
+        return Method(name, True, "kcl or jennrich on the projected third or fourth moment.")
+    order = 2 * regime.order + 2
+    if regime.regime is Regime.CONJECTURED_HARD:
+        return Method(name, False, "decomposing these tensors is the problem that is conjectured hard.")
+    if order > MOMENT_ORDER:
+        return Method(name, False, f"ℓ = {regime.order} needs moments of order {order}: only exact ones will do.")
+    tensor = "T⁽⁵⁾ contracted once (T⁽⁴⁾ = 0 for odd φ)" if phi.parity == "odd" else "T⁽⁴⁾"
+    return Method(name, True, f"overcomplete methods on {tensor}, exact or from very many rows; Jennrich needs order {order}.")

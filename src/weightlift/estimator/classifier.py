@@ -1,0 +1,165 @@
+"""`OneHiddenLayerClassifier`: a classifier recovered from its teacher's scores, logits or probabilities.
+
+Model   P(class 1 | x) = 1/(1 + e^{−f(x)}), f(x) = Σᵢ aᵢ φ(⟨wᵢ, x⟩ + bᵢ) + c; the teacher's answers are f(x) itself, or the
+        probability, whose inverse link log p/(1 − p) is f(x): classification becomes regression on f  [zhong2017, §3].
+Needs   soft answers. Hard labels say on which side of zero f is, and nothing of its size: units cannot be recovered from them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from weightlift.activations import get
+from weightlift.errors import ArgumentError, DataWarning
+from weightlift.estimator.regressor import OneHiddenLayerRegressor
+from weightlift.estimator.validation import same_namespace, validated_fit, validated_inputs
+from weightlift.namespaces import Array, array_namespace
+
+DIGITS_LOST = 1e-3  # the logit of 1 − t is known to ε/t
+TARGETS = ("scores", "logits", "probabilities")
+
+
+class OneHiddenLayerClassifier(OneHiddenLayerRegressor):
+    """A teacher's network from its scores, logits or probabilities of class 1.
+
+    Parameters are those of `OneHiddenLayerRegressor`, and
+
+    targets : {"probabilities", "logits", "scores"}, default="probabilities"
+        What y holds. Probabilities must lie strictly between 0 and 1. Logits and scores are f(x) itself.
+
+    `classes_` is [0, 1]; the other attributes are the regressor's. Hard labels are refused: use
+    `sklearn.neural_network.MLPClassifier`, or ask the teacher for `predict_proba` or `decision_function`.
+
+    >>> import weightlift as wl
+    >>> truth = wl.teachers.biased(4, 2, rng=0)
+    >>> X, f = wl.draw(truth, 200, rng=1)
+    >>> model = OneHiddenLayerClassifier(n_units=2).fit(X, 1 / (1 + np.exp(-f)))
+    >>> bool(np.all(model.predict(X) == (f > 0))), wl.match(model.network_, truth).max_error < 1e-8
+    (True, True)
+    """
+
+    _estimator_type = "classifier"
+    _parameter_constraints = {  # noqa: RUF012
+        **OneHiddenLayerRegressor._parameter_constraints,
+        "targets": [StrOptions(set(TARGETS))],
+    }
+
+    def __init__(
+        self,
+        n_units: int | str = "auto",
+        *,
+        targets: str = "probabilities",
+        activation: Any = "relu",
+        bias: bool = True,
+        offset: bool = True,
+        method: str = "auto",
+        refine: bool = True,
+        standardize: bool = True,
+        alpha: float | str = "auto",
+        max_work: float | None = None,
+        tol: float = 1e-4,
+        random_state: int | np.random.RandomState | None = 0,
+        warm_start: bool = False,
+        verbose: bool | int = False,
+    ) -> None:
+        super().__init__(
+            n_units,
+            activation=activation,
+            bias=bias,
+            offset=offset,
+            method=method,
+            refine=refine,
+            standardize=standardize,
+            alpha=alpha,
+            max_work=max_work,
+            tol=tol,
+            random_state=random_state,
+            warm_start=warm_start,
+            verbose=verbose,
+        )
+        self.targets = targets
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Recover the network behind the teacher's answers y (n,) of the kind that `targets` names."""
+        activation = get(self.activation)
+        _refuse_labels(y)
+        X, y, w = validated_fit(self, X, y, sample_weight)
+        scores = _logits(y) if self.targets == "probabilities" else y
+        self._fit(X, scores, w, activation)
+        self.classes_ = np.array([0, 1])
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """f at the rows of X: the logit of class 1."""
+        check_is_fitted(self)
+        same_namespace(X, self, "decision_function")
+        return self.network_.predict(validated_inputs(self, X))
+
+    def predict_proba(self, X: Any) -> Array:
+        """(n, 2) probabilities of the classes 0 and 1."""
+        check_is_fitted(self)
+        same_namespace(X, self, "predict_proba")
+        f = self.network_.predict(validated_inputs(self, X))
+        xp = array_namespace(f)
+        return xp.stack([0.5 - 0.5 * xp.tanh(0.5 * f), 0.5 + 0.5 * xp.tanh(0.5 * f)], axis=1)
+
+    def predict(self, X: Any) -> Array:
+        """The class, 0 or 1, of each row."""
+        check_is_fitted(self)
+        same_namespace(X, self, "predict")
+        f = self.network_.predict(validated_inputs(self, X))
+        xp = array_namespace(f)
+        return xp.astype(f > 0, xp.int64)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy against labels 0 and 1."""
+        from sklearn.metrics import accuracy_score
+
+        return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags
+
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "classifier"
+        tags.classifier_tags = ClassifierTags(multi_class=False)
+        tags.regressor_tags = None
+        tags.no_validation = False
+        return tags
+
+
+def _refuse_labels(y: Any) -> None:
+    """Two values, or text, are labels, whatever their type."""
+    values = np.asarray(y) if not hasattr(y, "to_numpy") else y.to_numpy()
+    labels = values.dtype.kind in "OUSb" or (values.size > 2 and len(np.unique(values)) <= 2)
+    if labels:
+        raise ArgumentError(
+            "y holds hard labels: they tell on which side of zero the score is and nothing of its size, so that no units can "
+            "be recovered from them. Ask the teacher for predict_proba or decision_function, or use sklearn's MLPClassifier."
+        )
+
+
+def _logits(p: Array) -> Array:
+    """log p/(1 − p)."""
+    xp = array_namespace(p)
+    if not bool(xp.all((p > 0) & (p < 1))):
+        raise ArgumentError(
+            "y must hold probabilities strictly between 0 and 1: at 0 and 1 the score is infinite. Drop those rows, or pass "
+            "logits with targets='logits'."
+        )
+    near_one = int(xp.sum(xp.astype(p > 1 - DIGITS_LOST, xp.int64)))
+    if near_one:
+        warnings.warn(
+            f"{near_one} probabilities are within {DIGITS_LOST:g} of 1, where few digits of the score are left, too few to "
+            "certify units exactly; pass logits, or the probabilities of the rarer class.",
+            DataWarning,
+            stacklevel=5,
+        )
+    return xp.log(p) - xp.log1p(-p)

@@ -1,0 +1,108 @@
+"""What is wrong with data before any fit: sentences that name the column and the remedy.
+
+    constant columns, a constant target     columns that are linear in others     rows that repeat others
+    a mean far from zero beside the spread  single values far from all others
+
+Cost O(n d), and O(m d²) for the linear dependence, looked for in m ≤ 5,000 rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from weightlift.estimator.rows import LEAST_SPREAD, power_of_two, spreads
+
+SHOWN = 4
+FAR_MEAN = 30.0  # spreads
+FAR_VALUE = 100.0  # interquartile ranges
+MANY_COPIES = 0.01
+CONSTANT = 1e-13  # relative to the largest value
+DEPENDENT = 1e-10
+MAX_ROWS = 5000
+VERBS = ("is linear in other columns", "are linear in other columns")
+
+
+def findings(X: np.ndarray, y: np.ndarray, copies: int, names: Sequence[str] | None = None) -> tuple[str, ...]:
+    """The sentences, most serious first; none for data without these faults."""
+    names = [f"column {j}" for j in range(X.shape[1])] if names is None else [f"column {name!r}" for name in names]
+    spread = spreads(X)
+    constant = spread <= np.maximum(CONSTANT * np.max(np.abs(X), axis=0), LEAST_SPREAD)
+    found = [
+        _constant_target(y),
+        _sentence(names, constant, ("is constant", "are constant"), "drop what is: its weight cannot be told from a bias"),
+        _dependent(X, constant, names),
+        _copies(copies, len(X)),
+        _far_means(X, spread, constant, names),
+        _outliers(X, constant, names),
+        _outliers(y[:, None], np.zeros(1, dtype=bool), ["the target"]),
+    ]
+    return tuple(sentence for sentence in found if sentence)
+
+
+def _constant_target(y: np.ndarray) -> str:
+    if float(spreads(y[:, None])[0]) > CONSTANT * float(np.max(np.abs(y))):
+        return ""
+    return "y is constant: there is no unit to recover; give targets that vary."
+
+
+def _dependent(X: np.ndarray, constant: np.ndarray, names: Sequence[str]) -> str:
+    """Columns that pivoted QR leaves without a part of their own."""
+    from scipy.linalg import qr
+
+    index = np.flatnonzero(~constant)
+    if len(index) < 2 or len(X) <= len(index):
+        return ""
+    part = X[:MAX_ROWS, index]
+    part = part / power_of_two(np.max(np.abs(part), axis=0))
+    part = part - part.mean(axis=0)
+    norms = np.linalg.norm(part, axis=0)
+    if not norms.all():
+        return ""
+    _, R, pivots = qr(part / norms, mode="economic", pivoting=True, check_finite=False)
+    left = np.abs(np.diagonal(R))
+    dependent = np.zeros(len(names), dtype=bool)
+    dependent[index[pivots[left <= DEPENDENT * left[0]]]] = True
+    return _sentence(names, dependent, VERBS, "drop what is redundant: its weights are not determined")
+
+
+def _copies(copies: int, n: int) -> str:
+    if copies < MANY_COPIES * (n + copies):
+        return ""
+    return f"{copies} of {n + copies} rows repeat others; copies count as weights and certify nothing: give distinct rows."
+
+
+def _far_means(X: np.ndarray, spread: np.ndarray, constant: np.ndarray, names: Sequence[str]) -> str:
+    size = power_of_two(np.max(np.abs(X), axis=0))
+    mean = np.mean(X / size, axis=0) * size
+    far = ~constant & (np.abs(mean) > FAR_MEAN * spread)
+    where = f"further than {FAR_MEAN:g} spreads from zero"
+    return _sentence(names, far, (f"lies {where}", f"lie {where}"), "subtract the mean: digits are lost")
+
+
+def _outliers(X: np.ndarray, constant: np.ndarray, names: Sequence[str]) -> str:
+    low, median, high = np.quantile(X, [0.25, 0.5, 0.75], axis=0, method="nearest")
+    with np.errstate(over="ignore"):
+        distance, box = np.abs(X - median), high - low
+    furthest = distance.max(axis=0)
+    rest = np.sort(distance, axis=0)[:-1].mean(axis=0) if len(X) > 2 else furthest  # without the furthest
+    box = np.where(box > 0, box, rest)
+    far = ~constant & (furthest > FAR_VALUE * box) & (box > 0)
+    if not far.any():
+        return ""
+    row = int(np.argmax(distance[:, np.flatnonzero(far)[0]]))
+    value = X[row, np.flatnonzero(far)[0]]
+    remedy = f"check or drop it ({value:.3g} in the first): it decides the fit alone"
+    where = f"a value {FAR_VALUE:g} times further out than the quartiles"
+    return _sentence(names, far, (f"has {where}", f"have {where}"), remedy)
+
+
+def _sentence(names: Sequence[str], which: np.ndarray, fault: tuple[str, str], remedy: str) -> str:
+    """fault: what is said of one column, and of several."""
+    chosen = [names[j] for j in np.flatnonzero(which).tolist()]
+    if not chosen:
+        return ""
+    listed = ", ".join(chosen[:SHOWN]) + (f" and {len(chosen) - SHOWN} more" if len(chosen) > SHOWN else "")
+    text = f"{listed} {fault[len(chosen) > 1]}; {remedy}."
+    return text[0].upper() + text[1:]

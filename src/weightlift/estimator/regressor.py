@@ -1,0 +1,228 @@
+"""`OneHiddenLayerRegressor`: `recover` with scikit-learn's fit and predict.
+
+Data from a network of the asked form give its units, certified. Any other data give a warning, a useful fit with a ridge whose
+size is chosen on held-out rows, and a certificate that says no.
+"""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from weightlift.activations import Activation, get
+from weightlift.certificate import Certificate, Inference, Summary
+from weightlift.errors import DataWarning, NotCertifiedWarning
+from weightlift.estimator.display import certificate_html
+from weightlift.estimator.fitting import Fit, fit_rows
+from weightlift.estimator.inspection import findings
+from weightlift.estimator.rows import Rows
+from weightlift.estimator.validation import same_namespace, validated_fit, validated_inputs
+from weightlift.namespaces import Array, from_numpy
+from weightlift.network import Network
+from weightlift.recovery import Recovery
+
+
+class OneHiddenLayerRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Recover y = Σᵢ aᵢ φ(⟨wᵢ, x⟩ + bᵢ) + c from rows, with a certificate.
+
+    Parameters
+    ----------
+    n_units : int or "auto", default="auto"
+        The width. "auto" looks for a width that can be certified, and failing that takes the one with the least held-out risk.
+    activation : str or Activation, default="relu"
+        φ: "relu", "leaky_relu", "squared_relu", "tanh", "sigmoid", "erf", "softplus", …; scikit-learn's "identity" and
+        "logistic" are understood.
+    bias, offset : bool, default=True
+        Whether the units have biases b, and the output a constant c. Without biases moments can be used, see `method`.
+    method : {"auto", "tensor", "search"}, default="auto"
+        "tensor" takes its start from moments: Gaussian inputs, no biases. "search" assumes nothing of the inputs.
+    refine : bool, default=True
+        False keeps the start's directions (from moments where they apply, else random) and fits the output weights alone.
+    standardize : bool, default=True
+        Whether scales are taken out before the fit: columns that differ much are scaled by powers of two, which is exact, and
+        the ridge acts on standardised inputs and target. The network returned is that of the raw inputs.
+    alpha : "auto" or float, default="auto"
+        Ridge ½ α ‖(W, a, b)‖² on the refinement. "auto": none where the units can be certified, otherwise the α with the least
+        held-out risk. 0: never. A positive one is used always, and its fit is never certified.
+    max_work : float, optional
+        Bound on the search, in Gauss–Newton steps of one start, and as many again for the choice of a ridge: counted, so that
+        results repeat. By default 3,000.
+    tol : float, default=1e-4
+        Relative decrease of the penalised risk at which a ridge fit ends; recovery itself goes on to rounding.
+    random_state : int, RandomState or None, default=0
+        The same seed gives the same network.
+    warm_start : bool, default=False
+        Whether the previous network is refined and certified first; the search follows only if that fails.
+    verbose : bool, default=False
+        Print what each stage did.
+
+    Attributes
+    ----------
+    network_ : Network
+    certificate_ : Certificate
+        `bool(certificate_)` says whether the units may be read; `certificate_.reasons` says why.
+    recovery_ : Recovery or None
+        The stages behind it; None where none ran to an end.
+    n_units_, alpha_, n_iter_ : width and ridge that were used, Gauss–Newton steps that were spent
+    coefs_, intercepts_ : lists of arrays
+        [W (d, k), a (k, 1)] and [b (k,), c (1,)], as MLPRegressor has them.
+    n_features_in_, feature_names_in_ : as in scikit-learn
+
+    Examples
+    --------
+    >>> import weightlift as wl
+    >>> truth = wl.teachers.biased(5, 2, rng=0)
+    >>> X, y = wl.draw(truth, 200, rng=1)
+    >>> model = OneHiddenLayerRegressor(n_units=2).fit(X, y)
+    >>> model.certificate_.status.name, wl.match(model.network_, truth).max_error < 1e-10
+    ('EXACT', True)
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012  (scikit-learn's name and place)
+        "n_units": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "activation": [str, Activation],
+        "bias": ["boolean"],
+        "offset": ["boolean"],
+        "method": [StrOptions({"auto", "tensor", "search"})],
+        "refine": ["boolean"],
+        "standardize": ["boolean"],
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "max_work": [Interval(Real, 0, None, closed="neither"), None],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+        "warm_start": ["boolean"],
+        "verbose": ["verbose"],
+    }
+
+    network_: Network
+    certificate_: Certificate
+    recovery_: Recovery | None
+
+    def __init__(
+        self,
+        n_units: int | str = "auto",
+        *,
+        activation: str | Activation = "relu",
+        bias: bool = True,
+        offset: bool = True,
+        method: str = "auto",
+        refine: bool = True,
+        standardize: bool = True,
+        alpha: float | str = "auto",
+        max_work: float | None = None,
+        tol: float = 1e-4,
+        random_state: int | np.random.RandomState | None = 0,
+        warm_start: bool = False,
+        verbose: bool | int = False,
+    ) -> None:
+        self.n_units = n_units
+        self.activation = activation
+        self.bias = bias
+        self.offset = offset
+        self.method = method
+        self.refine = refine
+        self.standardize = standardize
+        self.alpha = alpha
+        self.max_work = max_work
+        self.tol = tol
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Recover the network behind rows X (n, d), y (n,); weights are counts or inverse variances."""
+        activation = get(self.activation)
+        X, y, w = validated_fit(self, X, y, sample_weight)
+        return self._fit(X, y, w, activation)
+
+    def _fit(self, X: Array, y: Array, w: Array | None, activation: Activation) -> Self:
+        with np.errstate(all="ignore"):  # values near the ends of double precision are looked at too
+            rows = Rows.of(X, y, w, scaled=self.standardize)
+            found = findings(*rows.host[:2], rows.copies, getattr(self, "feature_names_in_", None))
+        for sentence in found:
+            warnings.warn(sentence, DataWarning, stacklevel=4)
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        previous = getattr(self, "network_", None) if self.warm_start else None
+        fit = fit_rows(
+            rows,
+            self.n_units,
+            activation,
+            bias=self.bias,
+            offset=self.offset,
+            method=self.method,
+            refine=self.refine,
+            standardize=self.standardize,
+            alpha=self.alpha,
+            max_work=self.max_work,
+            tol=self.tol,
+            previous=previous,
+            rng=rng,
+        )
+        self._keep(fit, X)
+        if self.verbose and fit.recovery is not None:
+            print(fit.recovery)
+        if not fit.certificate:
+            warnings.warn(
+                f"The units are not certified. {' '.join(fit.certificate.reasons)} Predictions may be useful; the units are "
+                "not to be read.",
+                NotCertifiedWarning,
+                stacklevel=4,
+            )
+        return self
+
+    def _keep(self, fit: Fit, X: Array) -> None:
+        net = fit.network
+        self.network_ = net
+        self.certificate_ = fit.certificate
+        self.recovery_ = fit.recovery
+        self.n_units_ = net.n_units
+        self.alpha_ = fit.alpha
+        self.n_iter_ = max(1, round(fit.work))
+        self._inference = fit.inference
+        W, a, b, c = (from_numpy(v, like=X) for v in (np.array(net.W), net.a[:, None].copy(), net.b.copy(), np.array([net.c])))
+        self.coefs_ = [W, a]
+        self.intercepts_ = [b, c]
+        self._W = W  # the namespace and device of the fit, for scikit-learn's check
+
+    def predict(self, X: Any) -> Array:
+        """f at the rows of X (n, d), in its namespace and on its device."""
+        check_is_fitted(self)
+        same_namespace(X, self, "predict")
+        return self.network_.predict(validated_inputs(self, X))
+
+    def summary(self, level: float = 0.95) -> Summary:
+        """Estimates with standard errors and intervals, as text, HTML or a data frame; for certified units only."""
+        return self._certified_inference().summary(level)
+
+    def conf_int(self, level: float = 0.95) -> np.ndarray:
+        """(P, 2) confidence intervals in the order of `summary`; for certified units only."""
+        return self._certified_inference().intervals(level)
+
+    def _certified_inference(self) -> Inference:
+        check_is_fitted(self)
+        if self._inference is None:
+            from weightlift.errors import ArgumentError
+
+            reasons = " ".join(self.certificate_.reasons)
+            raise ArgumentError(f"standard errors need certified units; these are {self.certificate_.status.name}: {reasons}")
+        from dataclasses import replace
+
+        names = getattr(self, "feature_names_in_", None)
+        return self._inference if names is None else replace(self._inference, feature_names=tuple(map(str, names)))
+
+    def _html_repr(self) -> str:
+        html: str = super()._html_repr()
+        return html + certificate_html(self.network_, self.certificate_) if hasattr(self, "certificate_") else html
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = True
+        return tags

@@ -1,0 +1,244 @@
+"""A useful fit where no units can be certified: ridge on every parameter, its size and the width chosen on held-out rows.
+
+Fit     ½ E r² + ½ α ‖(W, a, b)‖² by Gauss–Newton, inputs and target standardised. Random starts go from a large α to smaller
+        ones, a network that was searched for from α = 0 to larger ones; every fit starts where the last one ended.
+Choice  the α, and among several widths the width, of the least risk in three folds; folds are decided by the rows' hashes.
+Work    counted in Gauss–Newton steps of one start; no new α or width is tried once it is spent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from weightlift.activations import Activation
+from weightlift.estimator.rows import LEAST_SPREAD, power_of_two
+from weightlift.network import Network
+from weightlift.refinement import gauss_newton
+from weightlift.risk import Students
+from weightlift.samples import Samples
+from weightlift.samples import open as open_samples
+from weightlift.samples.keys import row_keys, uniforms
+
+ALPHAS = tuple(0.3 * 5.0**-i for i in range(7))  # 0.3 … 2e-5
+WIDTHS = (2, 4, 8, 16)
+FOLDS, STARTS, LAST_STARTS = 3, 2, 3
+STEPS, LAST_STEPS = 12, 60
+LEAST_ROWS, MOST_ROWS = 30, 4000  # for a choice at all; that a choice is made on
+MAX_PARAMETERS = 800
+ENOUGH = 0.99  # of a narrower network's risk, above which wider ones are not tried
+WORSE = 2  # times in a row that a smaller α may fail to help
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One width and α, with the mean risk E r² of the folds; whether it began at the network given."""
+
+    width: int
+    alpha: float
+    risk: float
+    given: bool = False
+
+
+@dataclass(frozen=True)
+class Regularized:
+    """The network of the raw inputs, the ridge it was fitted with (in standardised ones), and what was compared."""
+
+    network: Network
+    alpha: float
+    work: float
+    trials: tuple[Trial, ...]
+
+
+def regularized_fit(
+    X: np.ndarray,
+    y: np.ndarray,
+    w: np.ndarray | None,
+    widths: Sequence[int],
+    activation: Activation,
+    *,
+    alphas: Sequence[float] = ALPHAS,
+    bias: bool,
+    offset: bool,
+    standardize: bool = True,
+    given: Network | None = None,
+    tol: float,
+    max_work: float,
+    rng: np.random.Generator,
+) -> Regularized:
+    """See the module's docstring; one width and one α are taken as they are. given: a network to try beside random starts."""
+    frame = Frame.of(X, y, w, centred=bias, offset=offset) if standardize else Frame.trivial(X.shape[1])
+    Z, t = frame.inputs(X), frame.targets(y)
+    start = None if given is None else balanced(frame.on_network(given))
+    plan = Plan(activation, "Wa" + "b" * bias + "c" * offset, tol, int(rng.integers(2**31)), start)
+    trials, work = _choose(Z, t, w, widths, alphas, plan, max_work)
+    best = min(trials, key=lambda trial: trial.risk)
+    path = [alpha for alpha in sorted(alphas, reverse=True) if alpha > best.alpha and not best.given]
+    students = plan.starts(Z.shape[1], best.width, LAST_STARTS, given=best.given)
+    samples = open_samples(Z, t, sample_weight=w)
+    for alpha in [*path, best.alpha]:
+        steps = LAST_STEPS if alpha == best.alpha else STEPS
+        fit = gauss_newton(samples, students, free=plan.free, iterations=steps, tol=tol, ridge=alpha)
+        students, work = fit.students, work + fit.iterations * students.shape[1]
+    return Regularized(frame.undo(fit.network), best.alpha, work, trials)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What all fits share."""
+
+    activation: Activation
+    free: str
+    tol: float
+    seed: int
+    given: Network | None
+
+    def starts(self, d: int, width: int, count: int, *, given: bool) -> Students:
+        """The network given, or units of about unit length with biases within the data, the same for every fold."""
+        if given and self.given is not None:
+            return Students.of(self.given)
+        rng = np.random.default_rng([self.seed, width])
+        W = rng.normal(size=(d, count, width)) / np.sqrt(d)
+        a = rng.choice([-1.0, 1.0], size=(count, width)) / np.sqrt(width)
+        b = 0.5 * rng.normal(size=(count, width)) * ("b" in self.free)
+        return Students(W, a, b, np.zeros(count), self.activation)
+
+
+def _choose(
+    Z: np.ndarray,
+    t: np.ndarray,
+    w: np.ndarray | None,
+    widths: Sequence[int],
+    alphas: Sequence[float],
+    plan: Plan,
+    max_work: float,
+) -> tuple[tuple[Trial, ...], float]:
+    """The folds' risks; wider networks while they help, smaller α while it helps."""
+    d = Z.shape[1]
+    allowed = [k for k in widths if k == min(widths) or k * (d + 2) <= min(MAX_PARAMETERS, len(Z) // 2)]
+    if len(allowed) == 1 and len(alphas) == 1:
+        return (Trial(allowed[0], alphas[0], np.nan),), 0.0
+    folds = _folds(Z, t, w, plan.seed)
+    if folds is None:
+        return (Trial(allowed[0], float(sorted(alphas)[len(alphas) // 2]), np.nan),), 0.0
+    trials: list[Trial] = []
+    work = 0.0
+    if plan.given is not None:
+        trials, work = _path(folds, plan.given.n_units, (0.0, *sorted(alphas)), plan, max_work, given=True)
+    for width in allowed:
+        before = min((trial.risk for trial in trials if not trial.given), default=np.inf)
+        found, spent = _path(folds, width, sorted(alphas, reverse=True), plan, max_work - work, given=False)
+        trials, work = trials + found, work + spent
+        if min(trial.risk for trial in found) > ENOUGH * before or work >= max_work:
+            break
+    return tuple(trials), work
+
+
+def _path(
+    folds: list[tuple[Samples, Samples]], width: int, alphas: Sequence[float], plan: Plan, max_work: float, *, given: bool
+) -> tuple[list[Trial], float]:
+    """One width, the α's in their order, all folds side by side."""
+    students = [plan.starts(fold.d, width, STARTS, given=given) for fold, _ in folds]
+    total, work, worse = sum(held.total for _, held in folds), 0.0, 0
+    trials: list[Trial] = []
+    for alpha in alphas:
+        risk = 0.0
+        for i, (train, held) in enumerate(folds):
+            fit = gauss_newton(train, students[i], free=plan.free, iterations=STEPS, tol=plan.tol, ridge=alpha)
+            students[i], work = fit.students, work + fit.iterations * fit.students.shape[1]
+            risk += held.total * _risk(held, fit.network) / total
+        worse = worse + 1 if trials and risk >= min(trial.risk for trial in trials) else 0
+        trials.append(Trial(width, alpha, risk, given))
+        if worse >= WORSE or work >= max_work:
+            break
+    return trials, work
+
+
+def _risk(held: Samples, network: Network) -> float:
+    from weightlift.risk import Risk
+
+    value = 2.0 * float(held.mean(Risk(Students.of(network)))[0][0])
+    return value if np.isfinite(value) else np.inf
+
+
+def _folds(Z: np.ndarray, t: np.ndarray, w: np.ndarray | None, seed: int) -> list[tuple[Samples, Samples]] | None:
+    """Pairs of training and held-out rows; None for too few rows."""
+    if len(Z) < LEAST_ROWS:
+        return None
+    chance = uniforms(row_keys(Z, t), seed)
+    if len(Z) > MOST_ROWS:
+        chosen = np.argsort(chance)[:MOST_ROWS]
+        Z, t, w = Z[chosen], t[chosen], None if w is None else w[chosen]
+    rank = np.argsort(np.argsort(uniforms(row_keys(Z, t), seed + 1)))
+    parts = [rank % FOLDS == i for i in range(FOLDS)]
+
+    def rows(mask: np.ndarray) -> Samples:
+        return open_samples(Z[mask], t[mask], sample_weight=None if w is None else w[mask])
+
+    return [(rows(~part), rows(part)) for part in parts]
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Standardised inputs z = (x/s − μ)/σ and target, with the powers of two s taken out first: nothing overflows."""
+
+    size: np.ndarray  # (d,) s
+    mean: np.ndarray  # (d,)
+    spread: np.ndarray  # (d,) 0 for a column without any, which is left out
+    target_size: float
+    target_mean: float
+    target_spread: float
+
+    @classmethod
+    def of(cls, X: np.ndarray, y: np.ndarray, w: np.ndarray | None, *, centred: bool, offset: bool) -> Frame:
+        size, target_size = power_of_two(np.max(np.abs(X), axis=0)), float(power_of_two(np.max(np.abs(y))))
+        mean, spread = _moments(X / size, w, centred)
+        target_mean, target_spread = _moments((y / target_size)[:, None], w, offset)
+        spread = np.where(spread * size > LEAST_SPREAD, spread, 0.0)
+        return cls(size, mean, spread, target_size, float(target_mean[0]), float(target_spread[0]) or 1.0)
+
+    @classmethod
+    def trivial(cls, d: int) -> Frame:
+        return cls(np.ones(d), np.zeros(d), np.ones(d), 1.0, 0.0, 1.0)
+
+    def inputs(self, X: np.ndarray) -> np.ndarray:
+        safe = np.where(self.spread > 0, self.spread, 1.0)
+        return np.asarray(np.where(self.spread > 0, (X / self.size - self.mean) / safe, 0.0))
+
+    def targets(self, y: np.ndarray) -> np.ndarray:
+        return np.asarray((y / self.target_size - self.target_mean) / self.target_spread)
+
+    def on_network(self, network: Network) -> Network:
+        """The network as a function of the standardised inputs, and of target."""
+        W = network.W * self.size[:, None]
+        scale = self.target_size * self.target_spread
+        c = (network.c / self.target_size - self.target_mean) / self.target_spread
+        return replace(network, W=W * self.spread[:, None], b=network.b + self.mean @ W, a=network.a / scale, c=c)
+
+    def undo(self, network: Network) -> Network:
+        """The inverse."""
+        safe = np.where(self.spread > 0, self.spread, 1.0)
+        W = np.where(self.spread[:, None] > 0, network.W / safe[:, None], 0.0)
+        b = network.b - self.mean @ W
+        scale = self.target_size * self.target_spread
+        c = self.target_size * (self.target_spread * network.c + self.target_mean)
+        return replace(network, W=W / self.size[:, None], b=b, a=network.a * scale, c=c)
+
+
+def balanced(network: Network) -> Network:
+    """The same function with |a| = ‖(w, b)‖ for homogeneous φ, where a ridge is least: t^{q+1} = |a|/‖(w, b)‖."""
+    q = network.activation.degree
+    if not q:
+        return network
+    length = np.sqrt(np.sum(network.W**2, axis=0) + network.b**2)
+    t = np.where((length > 0) & (network.a != 0), np.abs(network.a) / np.where(length > 0, length, 1.0), 1.0) ** (1 / (q + 1))
+    return replace(network, W=network.W * t, b=network.b * t, a=network.a / t**q)
+
+
+def _moments(X: np.ndarray, w: np.ndarray | None, centred: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Mean (zero unless centred) and root mean square about it; columns that only rounding makes vary have none."""
+    mean = np.average(X, axis=0, weights=w) if centred else np.zeros(X.shape[1])
+    spread = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=w))
+    return mean, np.where(spread > 1e-13 * np.max(np.abs(X), axis=0), spread, 0.0)

@@ -1,0 +1,46 @@
+"""scikit-learn's MLPRegressor with the weights filled in, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from weightlift.errors import ArgumentError
+from weightlift.export.plain import refuse_unknown, unscaled
+from weightlift.network import Network
+
+NAMES = {"linear": "identity", "sigmoid": "logistic", "tanh": "tanh", "relu": "relu"}
+
+
+def to_sklearn(network: Network) -> Any:
+    """A fitted `MLPRegressor` with this network's weights; its predictions are the network's.
+
+    >>> net = Network([[1.0, 0.0], [2.0, -1.0]], a=[1.0, -1.0], b=[0.5, 0.0], c=2.0)
+    >>> to_sklearn(net).predict([[1.0, 1.0]])
+    array([5.5])
+    """
+    from sklearn.neural_network import MLPRegressor
+
+    net = unscaled(network)
+    refuse_unknown(net, "scikit-learn's MLPRegressor", NAMES)
+    model = MLPRegressor(hidden_layer_sizes=(net.n_units,), activation=NAMES[net.activation.name])
+    model.coefs_ = [np.array(net.W), np.array(net.a[:, None])]
+    model.intercepts_ = [np.array(net.b), np.array([net.c])]
+    model.n_features_in_, model.n_outputs_, model.n_layers_ = net.n_inputs, 1, 3
+    model.out_activation_ = "identity"
+    model.n_iter_, model.t_, model.loss_, model.best_loss_, model.loss_curve_ = 0, 0, float("nan"), None, []
+    return model
+
+
+def from_sklearn(model: Any) -> Network:
+    """The network of a fitted MLPRegressor with one hidden layer and one output."""
+    coefs, intercepts = getattr(model, "coefs_", None), getattr(model, "intercepts_", None)
+    if coefs is None or intercepts is None:
+        raise ArgumentError(f"model must be a fitted MLPRegressor, not {type(model).__name__} without coefs_.")
+    if len(coefs) != 2 or coefs[1].shape[1] != 1:
+        shape = " × ".join(str(c.shape[1]) for c in coefs)
+        raise ArgumentError(f"model has layers of {shape} units; a network here has one hidden layer and one output.")
+    if getattr(model, "out_activation_", "identity") != "identity":
+        raise ArgumentError(f"model ends in {model.out_activation_!r}; only regression (identity) is one of our networks.")
+    return Network(coefs[0], coefs[1][:, 0], intercepts[0], intercepts[1][0], activation=model.activation)

@@ -1,0 +1,55 @@
+"""safetensors with the names that PyTorch's nn.Sequential(Linear, φ, Linear) gives its parameters.
+
+`load_file(path)` is then a state dictionary: "0.weight" (k, d), "0.bias" (k,), "2.weight" (1, k), "2.bias" (1,). The activation
+stands in the header. (`Network.save` writes the package's own file, which is checked by a hash and exact for every activation.)
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+
+from weightlift import activations
+from weightlift.activations import Activation
+from weightlift.errors import ArgumentError, FileFormatError
+from weightlift.export.plain import checked_dtype
+from weightlift.files import read_checked, write_atomically
+from weightlift.network import MAX_FILE_BYTES, Network
+
+KEYS = ("0.weight", "0.bias", "2.weight", "2.bias")
+
+
+def to_safetensors(network: Network, path: str | os.PathLike[str], *, dtype: str = "float64") -> None:
+    """Write the state dictionary."""
+    from safetensors.numpy import save
+
+    kind = checked_dtype(dtype)
+    values = (network.W.T, network.b, network.a[None, :], np.array([network.c]))
+    tensors = {key: np.ascontiguousarray(value, dtype=kind) for key, value in zip(KEYS, values, strict=True)}
+    write_atomically(path, save(tensors, metadata={"activation": json.dumps(activations.to_json(network.activation))}))
+
+
+def from_safetensors(path: str | os.PathLike[str], *, activation: str | Activation | None = None) -> Network:
+    """The network of a state dictionary, or of a file of `Network.save`. activation: where the file does not name it."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    content = read_checked(path, max_bytes=MAX_FILE_BYTES)
+    try:
+        tensors, header = load(content), json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    except (SafetensorError, ValueError) as error:
+        raise FileFormatError(f"{path} is not a safetensors file ({error}).") from error
+    metadata = header.get("__metadata__") or {}
+    if "weightlift" in metadata:
+        return Network.load(path)
+    if "0.weight" not in tensors or "2.weight" not in tensors or len(tensors["2.weight"]) != 1:
+        raise FileFormatError(f"{Path(path).name} must hold {', '.join(KEYS)} with one output; it has {sorted(tensors)}.")
+    if activation is None and "activation" not in metadata:
+        raise ArgumentError(f"{Path(path).name} does not name its activation; pass activation=….")
+    phi = activations.get(activation) if activation is not None else activations.from_json(json.loads(metadata["activation"]))
+    W, a = tensors["0.weight"].T, tensors["2.weight"][0]
+    b, c = tensors.get("0.bias", np.zeros(W.shape[1])), tensors.get("2.bias", np.zeros(1))
+    return Network(W, a, b, c[0], activation=phi)

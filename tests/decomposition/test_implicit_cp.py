@@ -1,0 +1,56 @@
+"""Implicit CP: a tensor seen through its values alone, whole or as a moment of data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import weightlift as wl
+from weightlift.decomposition import compose, decompose, fit_implicit
+from weightlift.decomposition.implicit_cp import _objective
+from weightlift.decomposition.tensors import apply_powers
+from weightlift.moments import power_form
+
+
+def planted(n, r, seed):
+    rng = np.random.default_rng([n, r, seed])
+    U = rng.standard_normal((n, r))
+    return rng.choice([-1.0, 1.0], r) * rng.uniform(0.5, 2, r), U / np.linalg.norm(U, axis=0)
+
+
+def form_of(T):
+    return lambda U: (apply_powers(T, U, 0)[0], apply_powers(T, U, 1))
+
+
+@pytest.mark.parametrize(("n", "r", "order"), [(4, 4, 3), (4, 6, 4), (3, 4, 5)])
+def test_recovers_planted_components(n, r, order, errors):
+    c, U = planted(n, r, 0)
+    found = decompose(compose(c, U, order), r, method="implicit_cp", rng=0)
+    assert found.residual < 1e-9
+    assert max(errors(found, c, U)) < 1e-6
+
+
+@pytest.mark.parametrize("order", [2, 3, 4])
+def test_objective_is_the_square_of_the_residual_less_a_constant(order, rng):
+    c, U = planted(4, 5, 0)
+    T = compose(c, U, order)
+    Z = rng.standard_normal((4, 3))
+    form = form_of(T) if order > 2 else lambda U: (np.sum(U * (T @ U), axis=0), T @ U)
+    value, gradient = _objective(Z, form, order)
+    V = Z / np.linalg.norm(Z, axis=0)
+    powers = np.stack([compose([1.0], V[:, [i]], order).ravel() for i in range(3)], axis=1)
+    _, square, *_ = np.linalg.lstsq(powers, T.ravel(), rcond=None)
+    assert value == pytest.approx(float(square[0]) - np.sum(T * T), rel=1e-9)
+    step = 1e-6 * rng.standard_normal(Z.shape)
+    change = _objective(Z + step, form, order)[0] - _objective(Z - step, form, order)[0]
+    assert change == pytest.approx(2 * np.sum(gradient * step), rel=1e-5)
+
+
+def test_moments_of_data_need_no_tensor():
+    truth = wl.teachers.biased(5, 3, bias=0.3, rng=1)
+    population, rows = wl.samples.population(truth), wl.samples.open(*wl.draw(truth, 20_000, rng=1))
+    exact = fit_implicit(power_form(population, 4), 5, 3, 4, starts=3, rng=0)
+    assert np.abs(np.abs(exact.factors.T @ truth.W).max(axis=0) - 1).max() < 1e-6
+    assert exact.objective == pytest.approx(-np.sum(compose(exact.weights, exact.factors, 4) ** 2), rel=1e-6)
+    found = fit_implicit(power_form(wl.moments.remove_quadratic(rows, np.eye(5)), 4), 5, 3, 4, start=exact.factors, steps=20)
+    assert np.abs(np.abs(found.factors.T @ truth.W).max(axis=0) - 1).max() < 0.02

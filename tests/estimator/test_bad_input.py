@@ -1,0 +1,91 @@
+"""What an estimator refuses, with scikit-learn's own errors, and the ends of double precision."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import DataConversionWarning
+
+import weightlift as wl
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 3))
+Y = np.maximum(X[:, 0] + 0.3, 0) - np.maximum(X[:, 1] - X[:, 2], 0)
+
+
+def put(A, index, value):
+    A = A.copy()
+    A[index] = value
+    return A
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "weights", "error", "words"),
+    [
+        (put(X, (3, 1), np.nan), Y, None, ValueError, "X contains NaN"),
+        (put(X, (3, 1), np.inf), Y, None, ValueError, "infinity"),
+        (X, put(Y, 3, np.nan), None, ValueError, "y contains NaN"),
+        (X, put(Y, 3, -np.inf), None, ValueError, "infinity"),
+        (X, put(Y, 3, 1e308), None, ValueError, "overflows"),
+        (X[:, 0], Y, None, ValueError, "Expected 2D array"),
+        (X[None], Y, None, ValueError, "dim 3"),
+        (X[:0], Y[:0], None, ValueError, "0 sample"),
+        (X[:1], Y[:1], None, ValueError, "1 sample"),
+        (X[:, :0], Y, None, ValueError, "0 feature"),
+        (X, Y[:-1], None, ValueError, "inconsistent numbers of samples"),
+        (X, np.stack([Y, Y], axis=1), None, ValueError, "1d array"),
+        (X, None, None, ValueError, "requires y"),
+        (X * 1j, Y, None, ValueError, "Complex data not supported"),
+        (X, Y * 1j, None, ValueError, "Complex data not supported"),
+        (np.full((60, 3), "a"), Y, None, ValueError, "could not convert string"),
+        (X, np.array(["a", "b"] * 30), None, ValueError, "strings"),
+        (np.array([[object()] * 3] * 60), Y, None, TypeError, "float"),
+        (sp.csr_array(X), Y, None, TypeError, "[Ss]parse"),
+        (np.ma.masked_greater(X, 1.0), Y, None, ValueError, "masked"),
+        (X, np.ma.masked_greater(Y, 1.0), None, ValueError, "masked"),
+        (X, Y, -np.ones(60), ValueError, "[Nn]egative"),
+        (X, Y, np.zeros(60), ValueError, "non-zero"),
+        (X, Y, put(np.ones(60), 2, np.nan), ValueError, "NaN"),
+        (X, Y, np.ones(5), ValueError, "sample_weight"),
+        (X, Y, np.ones((60, 2)), ValueError, "[Ss]ample"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::weightlift.errors.DataWarning")
+def test_refused(X, y, weights, error, words):
+    with pytest.raises(error, match=words):
+        wl.OneHiddenLayerRegressor(2, max_work=10).fit(X, y, sample_weight=weights)
+
+
+def test_another_number_of_columns_at_predict():
+    model = wl.OneHiddenLayerRegressor(2).fit(X, Y)
+    with pytest.raises(ValueError, match="X has 2 features, but OneHiddenLayerRegressor is expecting 3"):
+        model.predict(X[:, :2])
+    with pytest.raises(ValueError, match="NaN"):
+        model.predict(np.full((2, 3), np.nan))
+    with pytest.raises(ValueError, match="masked"):
+        model.predict(np.ma.masked_greater(X, 1.0))
+
+
+def test_a_column_of_targets_is_taken_with_a_warning():
+    with pytest.warns(DataConversionWarning, match="column-vector"):
+        model = wl.OneHiddenLayerRegressor(2).fit(X, Y[:, None])
+    assert model.predict(X).shape == (60,)
+
+
+@pytest.mark.parametrize("kind", ["float16", "float32", "object", "list", "fortran", "unmasked"])
+@pytest.mark.filterwarnings("ignore::weightlift.errors.NotCertifiedWarning")
+def test_other_forms_of_numbers_are_taken(kind):
+    forms = {"object": X.astype(object), "list": X.tolist(), "fortran": np.asfortranarray(X), "unmasked": np.ma.array(X)}
+    model = wl.OneHiddenLayerRegressor(2, max_work=50).fit(forms[kind] if kind in forms else X.astype(kind), Y)
+    assert model.score(X, Y) > 0.999
+
+
+@pytest.mark.parametrize(
+    "X",
+    [put(X, (3, 1), 1e308), X * 1e307, X * 1e-310, X * [1.0, 1.0, 1e-310], X * 1e-200],
+    ids=["one 1e308", "all 1e307", "denormals", "a column of denormals", "tiny"],
+)
+@pytest.mark.filterwarnings("ignore::weightlift.errors.NotCertifiedWarning", "ignore::weightlift.errors.DataWarning")
+def test_the_ends_of_double_precision_give_finite_predictions_and_no_certificate(X):
+    model = wl.OneHiddenLayerRegressor(2, max_work=20).fit(X, Y)
+    assert np.isfinite(model.predict(X)).all()
+    assert not model.certificate_

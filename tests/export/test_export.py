@@ -1,0 +1,159 @@
+"""Exports: the same predictions in other tools, and back; what a target lacks is refused by its name."""
+
+import numpy as np
+import pytest
+from sklearn.neural_network import MLPRegressor
+
+import weightlift as wl
+from weightlift import export
+from weightlift.errors import ActivationError, ArgumentError, FileFormatError
+
+POLYNOMIAL = wl.activations.polynomial([1.0, -0.5, 0.2, 0.1])
+ALL = ["relu", "leaky_relu", "squared_relu", "absolute", "linear", "quadratic", "sigmoid", "tanh", "erf", "softplus"]
+ALL += ["tanh(2.5x)", POLYNOMIAL]
+SKLEARN, TORCH = {"relu", "linear", "sigmoid", "tanh"}, {"relu", "leaky_relu", "linear", "sigmoid", "tanh", "softplus"}
+
+
+def network(activation, seed=0):
+    rng = np.random.default_rng(seed)
+    return wl.Network(rng.normal(size=(5, 3)), rng.normal(size=3), rng.normal(size=3), 0.3, activation)
+
+
+@pytest.fixture
+def X():
+    return 3.0 * np.random.default_rng(1).normal(size=(300, 5))
+
+
+def near(values, net, X, tol=1e-12):
+    wanted = net.predict(X)
+    assert np.abs(np.ravel(values) - wanted).max() <= tol * np.abs(wanted).max()
+
+
+def lacks(net, known):
+    return net.activation.name.split("(")[0] not in known
+
+
+@pytest.mark.parametrize("activation", ALL)
+def test_scikit_learn(activation, X):
+    net = network(activation)
+    if lacks(net, SKLEARN):
+        with pytest.raises(ActivationError, match=net.activation.name):
+            export.to_sklearn(net)
+        return
+    model = export.to_sklearn(net)
+    near(model.predict(X), net, X)
+    near(export.from_sklearn(model).predict(X), net, X)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_fitted_mlpregressor_comes_over(X):
+    y = np.sin(X[:, 0])
+    model = MLPRegressor(hidden_layer_sizes=(4,), activation="logistic", max_iter=20, random_state=0).fit(X, y)
+    np.testing.assert_allclose(export.from_sklearn(model).predict(X), model.predict(X), rtol=1e-12, atol=1e-13)
+    deep = MLPRegressor(hidden_layer_sizes=(4, 4), max_iter=2).fit(X, y)
+    with pytest.raises(ArgumentError, match="one hidden layer"):
+        export.from_sklearn(deep)
+    with pytest.raises(ArgumentError, match="fitted"):
+        export.from_sklearn(MLPRegressor())
+
+
+@pytest.mark.parametrize("activation", ALL)
+def test_pytorch(activation, X, torch):
+    net = network(activation)
+    if lacks(net, TORCH):
+        with pytest.raises(ActivationError, match=net.activation.name):
+            export.to_torch(net)
+        return
+    with torch.no_grad():
+        near(export.to_torch(net)(torch.as_tensor(X)).numpy(), net, X)
+        single = export.to_torch(net, dtype="float32")
+        near(single(torch.as_tensor(X, dtype=torch.float32)).numpy(), net, X, tol=1e-5)
+    near(export.from_torch(export.to_torch(net)).predict(X), net, X)
+
+
+def test_foreign_pytorch_models(X, torch):
+    nn = torch.nn
+    model = nn.Sequential(nn.Linear(5, 4, bias=False), nn.LeakyReLU(0.2), nn.Linear(4, 1)).double()
+    with torch.no_grad():
+        np.testing.assert_allclose(export.from_torch(model).predict(X), model(torch.as_tensor(X)).numpy()[:, 0], atol=1e-12)
+    with pytest.raises(ActivationError, match="GELU"):
+        export.from_torch(nn.Sequential(nn.Linear(5, 4), nn.GELU(), nn.Linear(4, 1)))
+    with pytest.raises(ActivationError, match="beta"):
+        export.from_torch(nn.Sequential(nn.Linear(5, 4), nn.Softplus(beta=2), nn.Linear(4, 1)))
+    with pytest.raises(ArgumentError, match="Sequential"):
+        export.from_torch(nn.Sequential(nn.Linear(5, 4), nn.ReLU(), nn.Linear(4, 2)))
+
+
+@pytest.mark.parametrize("activation", ALL)
+@pytest.mark.parametrize(("dtype", "tol"), [("float64", 1e-12), ("float32", 1e-5)])
+def test_onnx(activation, dtype, tol, X, tmp_path):
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    net = network(activation)
+    if net.activation.name == "erf" and dtype == "float64":
+        with pytest.raises(ActivationError, match="erf"):
+            export.to_onnx(net)
+        return
+    path = tmp_path / "net.onnx"
+    export.to_onnx(net, path, dtype=dtype)
+    session = runtime.InferenceSession(path.read_bytes(), providers=["CPUExecutionProvider"])
+    near(session.run(None, {"X": X.astype(dtype)})[0], net, X, tol)
+    near(export.from_onnx(path).predict(X), net, X, tol)
+
+
+def test_foreign_onnx_models(X, tmp_path):
+    onnx = pytest.importorskip("onnx")
+    from onnx import TensorProto, helper, numpy_helper
+
+    net = network("tanh")
+    weights = {"w": net.W.T, "v": net.b, "u": net.a[None, :], "t": np.array([net.c])}
+    nodes = [
+        helper.make_node("Gemm", ["x", "w", "v"], ["z"], transB=1),
+        helper.make_node("Tanh", ["z"], ["h"]),
+        helper.make_node("Gemm", ["h", "u", "t"], ["y"], transB=1),
+    ]
+    ends = [helper.make_tensor_value_info(name, TensorProto.DOUBLE, ["n", m]) for name, m in (("x", 5), ("y", 1))]
+    constants = [numpy_helper.from_array(np.array(value), name) for name, value in weights.items()]
+    model = helper.make_model(helper.make_graph(nodes, "g", ends[:1], ends[1:], constants))
+    near(export.from_onnx(model).predict(X), net, X)
+    nodes[1] = helper.make_node("Softsign", ["z"], ["h"])
+    with pytest.raises(ArgumentError, match="Softsign"):
+        export.from_onnx(helper.make_model(helper.make_graph(nodes, "g", ends[:1], ends[1:], constants)))
+    (tmp_path / "bad.onnx").write_bytes(b"\xff\xff nonsense")
+    with pytest.raises(FileFormatError, match=r"bad\.onnx"):
+        export.from_onnx(tmp_path / "bad.onnx")
+    assert onnx.__version__
+
+
+@pytest.mark.parametrize("activation", ALL)
+def test_state_dictionaries(activation, X, tmp_path):
+    net, path = network(activation), tmp_path / "state.safetensors"
+    export.to_safetensors(net, path)
+    near(export.from_safetensors(path).predict(X), net, X, tol=0.0)
+    export.to_safetensors(net, path, dtype="float32")
+    near(export.from_safetensors(path).predict(X), net, X, tol=1e-5)
+    net.save(path)
+    near(export.from_safetensors(path).predict(X), net, X, tol=0.0)
+
+
+def test_state_dictionaries_fit_pytorch(X, torch, tmp_path):
+    from safetensors.torch import load_file, save_file
+
+    net, path = network("tanh"), tmp_path / "state.safetensors"
+    export.to_safetensors(net, path)
+    model = export.to_torch(network("tanh", seed=5))
+    model.load_state_dict(load_file(path))
+    with torch.no_grad():
+        near(model(torch.as_tensor(X)).numpy(), net, X)
+    save_file(model.state_dict(), path)
+    with pytest.raises(ArgumentError, match="activation"):
+        export.from_safetensors(path)
+    near(export.from_safetensors(path, activation="tanh").predict(X), net, X)
+    path.write_bytes(b"nothing")
+    with pytest.raises(FileFormatError, match="safetensors"):
+        export.from_safetensors(path)
+
+
+def test_unknown_dtypes_are_refused():
+    with pytest.raises(ArgumentError, match="float16"):
+        export.to_onnx(network("relu"), dtype="float16")

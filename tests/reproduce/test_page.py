@@ -1,0 +1,157 @@
+"""From a recipe to its files: figure, table, page, documentation; the commands; and without matplotlib, rich or typer."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from weightlift.cli import app
+from weightlift.reproduce import Claim, Grid, Recipe, command, figures, page
+from weightlift.reproduce.__main__ import main
+from weightlift.reproduce.store import Store
+
+CLAIMS = [Claim("a|b holds", "`x` < 1", True), Claim("c holds", "<no>", False), Claim("d holds", "?", None)]
+
+
+@pytest.fixture
+def recipe(trials: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Recipe:
+    """A small recipe that the page and the commands find, beside none."""
+
+    def draw(figure: Any, rows: list[dict[str, Any]]) -> None:
+        figure.subplots().plot([row["n"] for row in rows], [row["mean"] for row in rows])
+
+    made = Recipe(
+        "zhong2017",
+        "figx",
+        "A figure",
+        "What is done.",
+        "what is said.",
+        {"quick": Grid.product(2, n=[3, 5]), "paper": Grid.product(3, n=[3, 5, 7])},
+        trials.noisy,
+        lambda rows: [{"n": row["n"], "trial": row["trial"], "mean": row["mean"]} for row in rows],
+        draw,
+        lambda rows: CLAIMS,
+    )
+    for module in (page, command):
+        monkeypatch.setattr(module, "recipes", lambda *names: [made])
+    return made
+
+
+def test_files_and_page_show_claims_that_did_not_hold(recipe: Recipe, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    (made,) = figures.reproduce([recipe], out, jobs=1)
+    assert made.cells == 4
+    table = list(csv.DictReader((out / "zhong2017" / "figx.csv").read_text().splitlines()))
+    assert [float(row["mean"]) for row in table] == [row["mean"] for row in made.rows]
+    assert (out / "zhong2017" / "figx.pdf").read_bytes().startswith(b"%PDF")
+    text, web = (out / "index.md").read_text(), (out / "index.html").read_text()
+    for part in ("1 figures; 1 of 2 claims held", "| a\\|b holds | `x` < 1 | held |", "**did not hold**", "zhong2017/figx.png"):
+        assert part in text
+    assert "**this grid cannot tell**" in text
+    assert "`weightlift reproduce zhong2017 figx --size quick`" in text
+    assert "<code>x</code> &lt; 1" in web
+    assert "&lt;no&gt;<td class=no>did not hold" in web
+    again = {path: path.read_bytes() for path in out.rglob("*.*") if path.suffix != ".sqlite"}
+    figures.reproduce([recipe], out, jobs=1)
+    assert again == {path: path.read_bytes() for path in out.rglob("*.*") if path.suffix != ".sqlite"}
+
+
+def test_other_sizes_and_trials_add_cells_to_the_same_store(recipe: Recipe, tmp_path: Path) -> None:
+    figures.reproduce([recipe], tmp_path, jobs=1)
+    (larger,) = figures.reproduce([recipe], tmp_path, size="paper", seed=0, jobs=1)
+    (other,) = figures.reproduce([recipe], tmp_path, trials=1, seed=3, jobs=1)
+    assert larger.cells == 9
+    assert other.command == "weightlift reproduce zhong2017 figx --size quick --seed 3 --trials 1"
+    with Store(tmp_path / figures.CELLS) as store:
+        assert store._db.execute("SELECT count(*) FROM cells").fetchone()[0] == 9 + 2
+    assert "--trials 1" in (tmp_path / "index.md").read_text()  # the last run is shown
+
+
+def test_documentation_is_written_from_a_merged_store(
+    recipe: Recipe, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    figures.reproduce([recipe], tmp_path / "there", jobs=1)
+    docs = tmp_path / "docs"
+    (docs / "images").mkdir(parents=True)
+    here = tmp_path / "here"
+    assert main(["page", "--merge", str(tmp_path / "there"), "--out", str(here), "--docs", str(docs)]) == 0
+    assert "4 new cells" in capsys.readouterr().out
+    text = (docs / "reproduction.md").read_text()
+    assert "(images/reproduction/zhong2017/figx.png)" in text
+    assert sorted(path.name for path in (docs / "images" / "reproduction" / "zhong2017").iterdir()) == ["figx.csv", "figx.png"]
+
+
+def test_incomplete_figures_are_left_out_of_the_page(recipe: Recipe, tmp_path: Path) -> None:
+    (made,) = figures.reproduce([recipe], tmp_path, jobs=1)
+    with Store(tmp_path / figures.CELLS) as store:
+        store.record(replace(made.run, size="paper"))
+    page.write_page(tmp_path)
+    assert "0 figures" in (tmp_path / "index.md").read_text()
+
+
+def test_both_command_lines(recipe: Recipe, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = CliRunner().invoke(app, ["reproduce", "zhong2017", "figx", "--jobs", "1", "--out", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert "[did not hold] c holds: <no>" in result.output
+    assert main(["zhong2017", "figx", "--jobs", "1", "--out", str(tmp_path)]) == 0
+    assert "[held] a|b holds" in capsys.readouterr().out
+    assert main(["list"]) == 0
+    assert "4 trials at --size quick, 9 trials at --size paper" in capsys.readouterr().out
+
+
+def test_mistakes_are_sentences(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["zhong2017", "fig9", "--out", str(tmp_path)]) == 2
+    assert "Error: zhong2017 has no recipe 'fig9'" in capsys.readouterr().err
+    assert main(["zhong2017", "fig1c", "--trials", "0", "--out", str(tmp_path)]) == 2
+    result = CliRunner().invoke(app, ["reproduce", "nobody2020", "--out", str(tmp_path)])
+    assert result.exit_code == 2
+
+
+def test_ctrl_c_ends_in_a_sentence(
+    recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*args: Any, **options: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "reproduce", interrupted)
+    assert main(["zhong2017", "figx", "--out", str(tmp_path)]) == 130
+    assert "the same command goes on from there" in capsys.readouterr().err
+
+
+BARE = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"matplotlib", "rich", "typer", "sklearn", "numba", "safetensors"}:
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Absent())
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from dataclasses import replace
+from weightlift.reproduce import Grid, figures, recipes
+import importlib.util
+found = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *rest: None if name == "matplotlib" else found(name, *rest)
+
+if __name__ == "__main__":
+    recipe = replace(recipes("zhang2019", "fig2a")[0], grids={"quick": Grid.product(1, d=4, n=300, k=2)})
+    (made,) = figures.reproduce([recipe], Path(sys.argv[1]), jobs=1)
+    assert len(recipes()) > 8
+    print(made.cells)
+"""
+
+
+def test_cells_and_tables_need_numpy_and_scipy_alone(tmp_path: Path) -> None:
+    (tmp_path / "bare.py").write_text(BARE)
+    done = subprocess.run([sys.executable, "bare.py", str(tmp_path)], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "1\n"
+    assert {path.name for path in (tmp_path / "zhang2019").iterdir()} == {"fig2a.csv"}

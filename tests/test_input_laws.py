@@ -1,0 +1,118 @@
+"""Inputs that are not Gaussian: what notices them, what corrects them, and what does not need them to be."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes
+from sklearn.preprocessing import StandardScaler
+
+import weightlift as wl
+from weightlift import samples
+from weightlift.errors import NotGaussianWarning
+from weightlift.moments import HermiteMoment
+from weightlift.moments.gaussianity import gaussianity
+from weightlift.namespaces import to_numpy
+from weightlift.samples import Radial, Whitening
+
+
+def student_t(n, d, degrees, rng):
+    return rng.normal(size=(n, d)) / np.sqrt(rng.chisquare(degrees, size=n) / degrees)[:, None]
+
+
+def whitened(X, y=None):
+    source = samples.open(X, X[:, 0] if y is None else y)
+    return source.map(Whitening.estimated(source)).persist()
+
+
+@pytest.mark.parametrize(
+    ("law", "where"),
+    [
+        (lambda rng: rng.exponential(size=(3000, 4)), "column"),
+        (lambda rng: rng.uniform(size=(3000, 4)), "kurtosis"),
+        (lambda rng: student_t(3000, 4, 8, rng), "kurtosis"),
+        (lambda rng: _gaussian_columns_alone(3000, rng), "projection"),
+    ],
+)
+def test_other_laws_are_noticed(law, where, rng):
+    test = gaussianity(whitened(law(rng)))
+    assert not test.gaussian
+    assert where in test.where or where == "column"
+    assert "not Gaussian" in str(test)
+    assert any("radial correction" in sentence for sentence in test.effects())
+    assert any("Certificate: unaffected" in sentence for sentence in test.effects())
+
+
+def _gaussian_columns_alone(n, rng):
+    """Columns x and s x with one random sign s a row: each is Gaussian and they are uncorrelated, their sum is not."""
+    x = rng.normal(size=n)
+    return np.stack([x, np.where(rng.random(n) < 0.5, -x, x)], axis=1)
+
+
+def test_gaussian_inputs_pass(rng):
+    X = rng.normal(size=(3000, 5)) @ rng.normal(size=(5, 5)) + 3.0
+    test = gaussianity(whitened(X))
+    assert test.gaussian
+    assert "Moments: usable" in test.effects()[0]
+
+
+@pytest.mark.parametrize("activation", ["relu", "squared_relu"])
+def test_the_radial_map_makes_elliptical_rows_gaussian_and_keeps_the_network(activation, rng, as_xp):
+    truth = wl.teachers.conditioned(5, 2, activation=activation, rng=0)
+    X = student_t(4000, 5, 6, rng)
+    source = samples.open(as_xp(X), as_xp(truth.predict(X))).map(Radial(truth.activation.degree, seed=1)).persist()
+    block = next(source.blocks(4000))
+    mapped = to_numpy(block.X)
+    np.testing.assert_allclose(to_numpy(block.y), truth.predict(mapped), rtol=1e-11, atol=1e-11)
+    cosines = np.sum(mapped * X, axis=1) / (np.linalg.norm(mapped, axis=1) * np.linalg.norm(X, axis=1))
+    np.testing.assert_allclose(cosines, 1.0)
+    assert gaussianity(whitened(mapped)).gaussian
+    assert np.mean(np.sum(mapped**2, axis=1)) == pytest.approx(5.0, abs=5 * np.sqrt(10 / 4000))
+
+
+def test_a_row_at_the_origin_stays_there():
+    source = samples.open(np.array([[0.0, 0.0], [1.0, 2.0]]), np.array([0.0, 1.0])).map(Radial(1.0, seed=0))
+    block = next(source.blocks(2))
+    assert not np.any(block.X[0])
+    assert block.y[0] == 0.0
+
+
+def test_moments_of_elliptical_inputs_are_biased_and_the_correction_removes_it():
+    """E y (xxᵀ − I) of t₆ inputs leaves the span of the units; with Gaussian radii it does not."""
+    rng, truth = np.random.default_rng(0), wl.Network(np.eye(6)[:, :1] * 2.0)
+    X = student_t(200_000, 6, 6, rng) * np.sqrt(4 / 6)  # unit covariance
+    plain = samples.open(X, truth.predict(X))
+    off = [
+        float(np.linalg.norm(to_numpy(source.mean(HermiteMoment(6, 2))[0])[1:, 1:], ord=2))
+        for source in (plain, plain.map(Radial(1.0, seed=0)))
+    ]
+    assert off[0] > 0.1
+    assert off[1] < 0.03
+
+
+@pytest.mark.parametrize("activation", ["relu", "squared_relu"])
+def test_recover_uses_moments_of_elliptical_inputs(activation):
+    rng, truth = np.random.default_rng(1), wl.teachers.conditioned(6, 2, activation=activation, rng=0)
+    X = student_t(6000, 6, 6, rng) @ (np.eye(6) + 0.3 * rng.normal(size=(6, 6)))
+    found = wl.recover(X, truth.predict(X), n_units=2, activation=activation, method="tensor")
+    assert found.stages[0].name == "tensor start, radial correction + Gauss–Newton"
+    assert found.certificate.status is wl.Status.EXACT
+    assert found.network.equivalent(truth, tol=1e-9)
+
+
+def test_an_offset_forbids_the_radial_correction():
+    rng, truth = np.random.default_rng(1), wl.teachers.conditioned(4, 1, activation="relu", rng=0)
+    X = student_t(3000, 4, 6, rng)
+    with pytest.warns(NotGaussianWarning, match="not Gaussian"):
+        found = wl.recover(X, truth.predict(X), n_units=1, activation="relu", offset=True, method="tensor")
+    assert "radial" not in found.stages[0].name
+
+
+@pytest.mark.parametrize("offset", [False, True])
+def test_real_inputs_need_no_law(offset, seed):
+    """Rows on which every unit is silent have y = c exactly; an offset fitted to zero must not spoil them."""
+    X = StandardScaler().fit_transform(load_diabetes().data)
+    truth = wl.teachers.biased(10, 3, rng=seed)
+    found = wl.recover(X, truth.predict(X), n_units=3, bias=True, offset=offset, rng=seed)
+    assert found.certificate.status is wl.Status.EXACT
+    assert found.network.equivalent(truth, tol=1e-9)
+    assert found.network.c == 0.0
+    assert "not Gaussian" in found.stages[0].outcome or "biases go to the search" in found.stages[0].outcome
