@@ -6,8 +6,8 @@ import importlib
 import pkgutil
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -18,13 +18,12 @@ PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("gallery/*.py"), *DOCS.glob("gall
 LINK = re.compile(r"(?:\{py:(?:obj|mod)\}|:py:(?:obj|mod):)`(?:[^`<]*<)?~?([\w.]+)>?`")
 
 
-def extension(name: str) -> ModuleType:
-    """A module of docs/_ext, which is on the path only while the documentation is built."""
+@pytest.fixture(scope="module", autouse=True)
+def extensions() -> Iterator[None]:
+    """docs/_ext on the path, as it is while the documentation is built."""
     sys.path.insert(0, str(DOCS / "_ext"))
-    try:
-        return importlib.import_module(name)
-    finally:
-        sys.path.pop(0)
+    yield
+    sys.path.remove(str(DOCS / "_ext"))
 
 
 def rooms() -> list[str]:
@@ -33,9 +32,11 @@ def rooms() -> list[str]:
 
 def documented() -> set[str]:
     """Every name that the reference's pages describe, themselves or by a link to where it is described."""
-    reference, found = extension("rooms"), set()
+    from rooms import documentation
+
+    found: set[str] = set()
     for room in rooms():
-        text = reference.documentation(room)
+        text = documentation(room)
         found |= set(re.findall(r"^\.\. (?:auto\w+|py:data|py:module):: (\S+)", text, re.M))
         found |= {f"{room}.{name}" for name in re.findall(r"^   \* - :py:(?:obj|mod):`(\w+) <", text, re.M)}
     return found
@@ -43,7 +44,6 @@ def documented() -> set[str]:
 
 @pytest.fixture(scope="module")
 def names() -> set[str]:
-    pytest.importorskip("pybtex", reason="the documentation's tools are not installed")
     return documented()
 
 
@@ -90,13 +90,16 @@ def test_links_lead_somewhere(page: Path) -> None:
     ],
 )
 def test_prose_of_docstrings(written: str, meant: str) -> None:
-    pytest.importorskip("pybtex", reason="the documentation's tools are not installed")
-    assert extension("plain_docstrings").inline(written) == meant
+    from plain_docstrings import inline
+
+    assert inline(written) == meant
 
 
 def test_options_become_parameters() -> None:
-    pytest.importorskip("pybtex", reason="the documentation's tools are not installed")
+    from plain_docstrings import translate
+
     doc = "Do it.\n\nn: how often; at least 1. rng, seed: chance. No more.\n\nkind  first line\n      second\n\n>>> 1 + 1\n2"
-    text = extension("plain_docstrings").translate(doc, ["n", "rng", "seed", "kind"])
-    assert "Parameters\n----------\nn\n    how often; at least 1.\nrng, seed\n    chance. No more.\nkind\n    first line second" in text
+    text = translate(doc, ["n", "rng", "seed", "kind"])
+    options = ("n", "how often; at least 1."), ("rng, seed", "chance. No more."), ("kind", "first line second")
+    assert "Parameters\n----------\n" + "\n".join(f"{names}\n    {meaning}" for names, meaning in options) in text
     assert text.endswith("Examples\n--------\n>>> 1 + 1\n2")

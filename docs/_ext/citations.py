@@ -1,14 +1,10 @@
-"""Citations as the sources write them, [zhong2017, Def. 5.1], linked to the bibliography; entries are labelled by their keys."""
+"""Citations as the sources write them, [zhong2017, Def. 5.1], linked to a bibliography whose labels are the keys."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 from typing import Any
-
-from pybtex.plugin import register_plugin
-from pybtex.style.formatting.plain import Style as Plain
-from pybtex.style.labels import BaseLabelStyle
 
 KEYS = tuple(re.findall(r"^@\w+\{(\w+),", (Path(__file__).parents[1] / "references.bib").read_text(), re.MULTILINE))
 _KEY = "|".join(KEYS)
@@ -29,25 +25,30 @@ def _cited(match: re.Match[str], role: str) -> str:
     return f"{role}`" + ",".join(key + (f"{{{place}}}" if place else "") for key, place in named) + "`"
 
 
-class KeyLabels(BaseLabelStyle):
-    """The keys themselves as labels."""
-
-    def format_labels(self, sorted_entries: list[Any]) -> Any:
-        return (entry.key for entry in sorted_entries)
-
-
-class Keys(Plain):
-    """pybtex's plain style under the labels that the sources cite."""
-
-    default_label_style = "keys"
-
-
 def _link_pages(app: Any, name: str, source: list[str]) -> None:
-    if name == "notation" or name.startswith("mathematics"):
+    if name in ("assumptions", "mathematics", "notation"):
         source[0] = linked(source[0], "{cite:p}")
+    elif name.startswith("auto_gallery"):  # code and output are indented
+        prose = re.split(r"(^[ \t].*$)", source[0], flags=re.MULTILINE)
+        source[0] = "".join(linked(part, ":cite:p:") if i % 2 == 0 else part for i, part in enumerate(prose))
 
 
 def setup(app: Any) -> dict[str, bool]:
+    from pybtex.plugin import register_plugin
+    from pybtex.style.formatting.plain import Style
+    from pybtex.style.labels import BaseLabelStyle
+
+    class KeyLabels(BaseLabelStyle):
+        """The keys themselves as labels."""
+
+        def format_labels(self, sorted_entries: list[Any]) -> Any:
+            return (entry.key for entry in sorted_entries)
+
+    class Keys(Style):
+        """pybtex's plain style under the labels that the sources cite."""
+
+        default_label_style = "keys"
+
     register_plugin("pybtex.style.labels", "keys", KeyLabels)
     register_plugin("pybtex.style.formatting", "keys", Keys)
     app.connect("source-read", _link_pages)

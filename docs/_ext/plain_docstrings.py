@@ -167,8 +167,9 @@ def _targets() -> dict[str, str]:
     if not _KNOWN:
         import pkgutil
 
-        import weightlift
         from rooms import public_names, target
+
+        import weightlift
 
         for module in pkgutil.iter_modules(weightlift.__path__):
             if module.name.startswith("_") or module.name in UNDOCUMENTED:

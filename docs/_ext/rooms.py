@@ -39,7 +39,8 @@ def documentation(module_name: str) -> str:
     module = importlib.import_module(module_name)
     names = [name for name in public_names(module_name) if not inspect.ismodule(getattr(module, name))]
     rooms = [getattr(module, name).__name__ for name in public_names(module_name) if inspect.ismodule(getattr(module, name))]
-    lines = [f".. py:module:: {module_name}", "", plain(inspect.getdoc(module) or ""), "", ".. list-table::", "   :class: rooms", ""]
+    lines = [f".. py:module:: {module_name}", "", plain(inspect.getdoc(module) or ""), ""]
+    lines += [".. list-table::", "   :class: rooms", ""]
     for name in names:
         lines += [f"   * - :py:obj:`{name} <{target(module_name, name)}>`", f"     - {_summary(getattr(module, name))}"]
     for name in rooms:

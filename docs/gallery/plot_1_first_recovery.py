@@ -8,7 +8,11 @@ The model is :math:`f(x) = \\sum_i a_i\\,\\varphi(\\langle w_i, x\\rangle + b_i)
 either sign, without biases: 48 parameters, since a ReLU unit's size can stand in :math:`w` or in :math:`a` but not in both.
 """
 
+import tempfile
+from pathlib import Path
+
 import weightlift as wl
+from weightlift.plots import SpectrumDisplay, UnitsDisplay
 
 truth = wl.teachers.conditioned(n_inputs=12, n_units=4, activation="relu", rng=1)
 X, y = wl.draw(truth, 200, rng=2)  # x ~ N(0, I), y = f(x)
@@ -28,8 +32,6 @@ print(f"largest relative error of a unit: {comparison.max_error:.1e}")
 
 # %%
 # Rings are the true weights, dots the recovered ones; a homogeneous unit is drawn with :math:`\lVert w\rVert = 1`.
-
-from weightlift.plots import UnitsDisplay
 
 display = UnitsDisplay.from_networks(found.network, truth)
 display.figure_.set_size_inches(8, 4)
@@ -51,10 +53,13 @@ for sentence in several.width_evidence:
     print(" ", sentence)
 
 # %%
-# A network is frozen data: ``W``, ``a``, ``b``, ``c``, ``predict``, and a file.
+# With more rows the second moment shows the width by itself: as many eigenvalues above the noise floor as there are units.
 
-import tempfile
-from pathlib import Path
+display = SpectrumDisplay.from_data(*wl.draw(truth, 5000, rng=3))
+display.figure_.set_size_inches(6, 3)
+
+# %%
+# A network is frozen data: ``W``, ``a``, ``b``, ``c``, ``predict``, and a file.
 
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "net.safetensors"

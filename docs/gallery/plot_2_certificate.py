@@ -14,9 +14,12 @@ FAILED         the network does not explain the data, or they are too few to say
 Only the first two are true in a condition: ``if found.certificate: ...``. Each comes with sentences that say why.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import weightlift as wl
+from weightlift.initialization import gaussian_init
+from weightlift.refinement import gauss_newton
 
 truth = wl.teachers.conditioned(8, 3, activation="relu", rng=0)
 X, y = wl.draw(truth, 150, rng=1)
@@ -75,8 +78,8 @@ linear = wl.Network(W, a=[1.0, -1.0, 0.5], b=[50.0, 50.0, 50.0], activation="rel
 show("kinks far away", wl.certify(linear, *wl.draw(linear, 200, rng=3)))
 
 # %%
-# AMBIGUOUS is not a failure of the search. For a quadratic activation :math:`f(x) = x^\top (\sum_i a_i w_i w_i^\top) x`, and the
-# matrix does not determine its terms:
+# AMBIGUOUS is not a failure of the search. For a quadratic activation :math:`f(x) = x^\top (\sum_i a_i w_i w_i^\top) x`, and
+# the matrix does not determine its terms:
 
 quadratic = wl.teachers.conditioned(5, 3, activation="quadratic", rng=4)
 show("quadratic units", wl.certify(quadratic, *wl.draw(quadratic, 200, rng=5)))
@@ -86,11 +89,6 @@ show("quadratic units", wl.certify(quadratic, *wl.draw(quadratic, 200, rng=5)))
 # ---------------------------
 # Gauss–Newton from 60 random starts on the same 150 rows: the risk of a start that ended in a wrong minimum is small too.
 # Nothing is certified but the rightly recovered ones.
-
-import matplotlib.pyplot as plt
-
-from weightlift.initialization import gaussian_init
-from weightlift.refinement import gauss_newton
 
 samples = wl.samples.open(X, y)
 risks, errors, certified = [], [], []

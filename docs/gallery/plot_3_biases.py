@@ -12,6 +12,7 @@ networks apart [awasthi2021, Theorem 3.4].
 import numpy as np
 
 import weightlift as wl
+from weightlift.identifiability import sign_patterns, twin
 
 # %%
 # Generic biases are no obstacle
@@ -26,8 +27,6 @@ print(found.certificate.status.name, f"{wl.match(found.network, truth).max_error
 # Twins
 # -----
 # :py:obj:`~weightlift.identifiability.twin` makes two networks with one function and different units.
-
-from weightlift.identifiability import sign_patterns, twin
 
 f, g = twin(wl.teachers.biased(3, 5, rng=2))
 X, y = wl.draw(f, 400, rng=3)

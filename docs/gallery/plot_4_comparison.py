@@ -4,8 +4,8 @@ Comparing with MLPRegressor and PyTorch
 
 The same rows, the same width: how often are the units found?
 
-Six planted networks with 10 inputs and 8 ReLU units with biases, 260 noiseless rows each, three a parameter. A network counts as
-recovered when each of its units is within 1 %. The others get ten restarts and keep the one with the least training error.
+Six planted networks with 10 inputs and 8 ReLU units with biases, 260 noiseless rows each, three a parameter. A network counts
+as recovered when each of its units is within 1 %. The others get ten restarts and keep the one with the least training error.
 """
 
 import time
@@ -71,7 +71,8 @@ def mlp(solver, **options):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             for restart in range(RESTARTS):
-                model = MLPRegressor(hidden_layer_sizes=(8,), solver=solver, alpha=0.0, random_state=restart, **options).fit(X, y)
+                model = MLPRegressor(hidden_layer_sizes=(8,), solver=solver, alpha=0.0, random_state=restart, **options)
+                model.fit(X, y)
                 best = model if best is None or model.score(X, y) > best.score(X, y) else best
         return wl.export.from_sklearn(best)
 

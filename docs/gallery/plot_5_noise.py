@@ -8,9 +8,13 @@ With noise in y the units are known within regions, and the certificate says STA
 Cramér–Rao bound says what can be had at best.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import weightlift as wl
+from weightlift.certificate import cramer_rao, inference
+from weightlift.plots import AlignedUnits, IntervalsDisplay, ResidualsDisplay
+from weightlift.refinement import gauss_newton
 
 truth = wl.teachers.conditioned(6, 2, activation="relu", rng=0)
 X, y = wl.draw(truth, 1500, noise_std=0.2, rng=1)
@@ -26,48 +30,36 @@ print(found.certificate)
 # :py:obj:`~weightlift.certificate.inference` gives what regression software gives. The sandwich covariance allows for noise
 # whose size depends on x; nothing here is right for a network that is not certified.
 
-from weightlift.certificate import cramer_rao, inference
-
 result = inference(found.network, X, y)
 print(result.summary())
 
 # %%
-# The 95 % intervals of all parameters, and the truth in the order and orientation of the estimate:
+# The 95 % intervals of all parameters with the truth as rings, and the residuals against normal quantiles:
 
-import matplotlib.pyplot as plt
 
-from weightlift.plots import AlignedUnits
 
-estimate = result.network
-aligned = AlignedUnits.of(truth, estimate)  # the truth's units, in the estimate's order
-values = np.concatenate([aligned.estimate, aligned.a[1:]]).T.ravel()
-low, high = result.intervals(0.95).T
-inside = (low <= values) & (values <= high)
-print(f"{inside.sum()} of {len(values)} intervals contain the truth")
+def true_values(result):
+    """The truth's parameters, in the order of ``result.names``."""
+    aligned = AlignedUnits.of(truth, result.network)
+    return np.concatenate([aligned.estimate, aligned.a[1:]]).T.ravel()
 
-fig, ax = plt.subplots(figsize=(8, 3.4), layout="constrained")
-at = np.arange(len(values))
-ax.vlines(at, low, high, lw=3, alpha=0.5, label="95 % interval")
-ax.plot(at, values, "k.", label="truth")
-ax.set_xticks(at, result.names, rotation=90)
-ax.legend(frameon=False)
-ax.spines[["top", "right"]].set_visible(False)
+
+fig, (left, right) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
+IntervalsDisplay(result).plot(truth=true_values(result), ax=left)
+ResidualsDisplay(y, found.network.predict(X)).plot(kind="quantiles", ax=right)
 
 # %%
 # Coverage and efficiency
 # -----------------------
-# Twenty-five draws of the noise: the share of intervals that contain the truth should be 0.95, and the mean squared error of W should
-# be the Cramér–Rao bound :math:`\sigma^2\,\mathrm{tr}(J^\top J)^{-1}`.
-
-from weightlift.refinement import gauss_newton
+# Twenty-five draws of the rows: the share of intervals that contain the truth should be 0.95, and the mean squared error of W
+# the Cramér–Rao bound :math:`\sigma^2\,\mathrm{tr}(J^\top J)^{-1}`.
 
 covered, squared, bound = [], [], []
 for seed in range(25):
     X, y = wl.draw(truth, 1500, noise_std=0.2, rng=10 + seed)
     fit = gauss_newton(wl.samples.open(X, y), found.network, free="Wa", iterations=30).network
     result = inference(fit, X, y)
-    aligned = AlignedUnits.of(truth, result.network)
-    values = np.concatenate([aligned.estimate, aligned.a[1:]]).T.ravel()
+    values = true_values(result)
     low, high = result.intervals(0.95).T
     covered.append(np.mean((low <= values) & (values <= high)))
     squared.append(wl.match(fit, truth).frobenius_error ** 2)
@@ -77,8 +69,8 @@ print(f"coverage {np.mean(covered):.3f}")
 print(f"mean squared error over the bound: {np.mean(squared) / np.mean(bound):.2f} ± {error:.2f}")
 
 # %%
-# The error falls like :math:`\sqrt{d/n}` [zhang2019, Theorem 4.2]. How many rows? Without noise three a parameter do; with noise
-# some thirty, since the certificate also has to exclude structure in the residual.
+# The error falls like :math:`\sqrt{d/n}` [zhang2019, Theorem 4.2]. How many rows? Without noise three a parameter do; with
+# noise some thirty, since the certificate also has to exclude structure in the residual.
 
 sizes, errors, verdicts = (150, 400, 1200, 4000), [], []
 for n in sizes:

@@ -8,7 +8,11 @@ Before spending compute: can a network of this shape be recovered, by what, and 
 are named; what theorems do not cover is said not to be covered.
 """
 
+import matplotlib.pyplot as plt
+import numpy as np
+
 import weightlift as wl
+from weightlift.plots import PhaseDisplay
 
 print(wl.diagnose.shape(20, 5, n=300, activation="relu"))
 
@@ -31,10 +35,6 @@ for d, k, activation in ((50, 40, "relu"), (50, 350, "relu"), (50, 350, cubic), 
 # Borders are powers of d without constants or logarithms: the theorems are asymptotic. Dots are shapes at which
 # :py:obj:`~weightlift.recover` was measured to succeed, the star is the shape that was asked for.
 
-import matplotlib.pyplot as plt
-
-from weightlift.plots import PhaseDisplay
-
 fig, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
 for ax, activation in zip(axes, ("relu", cubic), strict=True):
     PhaseDisplay.from_diagnosis(wl.diagnose.shape(50, 350, activation=activation), ax=ax)
@@ -42,8 +42,8 @@ for ax, activation in zip(axes, ("relu", cubic), strict=True):
 # %%
 # A network of one's own
 # ----------------------
-# For known weights :math:`\ell` and :math:`s_{\min}(W^{\otimes\ell})` are measured: the smaller the latter, the more rows moments
-# need.
+# For known weights :math:`\ell` and :math:`s_{\min}(W^{\otimes\ell})` are measured: the smaller the latter, the more rows
+# moments need.
 
 net = wl.teachers.biased(6, 9, rng=0)
 print(wl.diagnose.network(net, n=2000))
@@ -51,10 +51,8 @@ print(wl.diagnose.network(net, n=2000))
 # %%
 # How many rows
 # -------------
-# Below one row a parameter nothing is determined. In between, success sets in within a narrow range: here for 8 inputs and 3 ReLU
+# Below one row a parameter nothing is determined. Above, success sets in within a narrow range: here for 8 inputs and 3 ReLU
 # units, 24 parameters. ``recover`` holds 16 rows out, which the horizontal axis counts too.
-
-import numpy as np
 
 ratios, trials = np.array([1.5, 1.75, 2.0, 2.5, 3.0]), 6
 shares = []

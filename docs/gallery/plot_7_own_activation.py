@@ -10,12 +10,12 @@ import numpy as np
 
 import weightlift as wl
 from weightlift.activations import custom
+from weightlift.namespaces import array_namespace
+from weightlift.theory import check_properties
 
 # %%
 # The function must work on any array namespace, so write it with operators and the namespace of its argument. Here is
 # :math:`\varphi(z) = z\,e^{-z^2/2}`, odd and bounded:
-
-from weightlift.namespaces import array_namespace
 
 
 def wavelet(z):
@@ -40,8 +40,6 @@ print("ρ(1/2), ρ(1):", np.round(phi.rho(np.array([0.5, 1.0])), 4))
 
 # %%
 # ``check_properties`` reads off which of the paper's guarantees cover it.
-
-from weightlift.theory import check_properties
 
 print(check_properties(phi))
 

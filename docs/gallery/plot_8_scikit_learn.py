@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import weightlift as wl
+from weightlift.plots import DirectionsDisplay
 
 # %%
 # A planted network on real inputs
@@ -36,6 +37,12 @@ print(f"largest error of a unit {wl.match(model.network_, truth).max_error:.1e}"
 # ``coefs_`` and ``intercepts_`` have MLPRegressor's layout; names of columns are kept.
 
 print([c.shape for c in model.coefs_], [c.shape for c in model.intercepts_], model.feature_names_in_[:3])
+display = DirectionsDisplay.from_estimator(model)
+display.figure_.set_size_inches(7, 2.6)
+
+# %%
+# In a notebook the fitted estimator shows its certificate.
+
 model
 
 # %%
@@ -61,10 +68,11 @@ print(search.best_params_, f"R² {search.best_score_:.2f}")
 # %%
 # From MLPRegressor
 # -----------------
-# The units of a fitted ``MLPRegressor`` are those that its optimiser happened to reach. As a *function* it is a network like any
-# other: from its predictions its own units can be recovered.
+# The units of a fitted ``MLPRegressor`` are those that its optimiser happened to reach. As a *function* it is a network like
+# any other: from its predictions its own units can be recovered.
 
-teacher = MLPRegressor(hidden_layer_sizes=(3,), solver="lbfgs", alpha=1.0, max_iter=500, random_state=0).fit(X.to_numpy(), data.target / 100)
+teacher = MLPRegressor(hidden_layer_sizes=(3,), solver="lbfgs", alpha=1.0, max_iter=500, random_state=0)
+teacher.fit(X.to_numpy(), data.target / 100)
 network = wl.export.from_sklearn(teacher)
 again = wl.OneHiddenLayerRegressor(n_units=3).fit(X.to_numpy(), teacher.predict(X.to_numpy()))
 print(again.certificate_.status.name, f"{wl.match(again.network_, network).max_error:.1e}")
