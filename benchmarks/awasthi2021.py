@@ -25,7 +25,7 @@ from weightlift.errors import TooFewRowsError
 from weightlift.initialization import hermite_init
 
 Row = tuple[str, str, str]  # what, measured, asked
-LINE = "| {:<88} | {:>20} | {:>12} |"
+LINE = "| {:<88} | {:>26} | {:>12} |"
 PRESETS = ("default", "paper")
 
 
@@ -37,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
     if unknown := set(options.names) - set(PARTS):
         parser.error(f"there is no part {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
     print(LINE.format("", "measured", "asked"))
-    print(LINE.format("-" * 88, "-" * 20, "-" * 12))
+    print(LINE.format("-" * 88, "-" * 26, "-" * 12))
     with threadpool_limits(limits=1):
         for name in options.names or PARTS:
             for row in PARTS[name](options.full):
@@ -81,6 +81,16 @@ def routes(full: bool) -> Iterator[Row]:
             refused = sum(np.isinf(errors))
             what = f"d={d}, k={k}, n={n:,}, {preset}: median direction error ({refused} of {len(seeds)} below the rank test)"
             yield what, f"{np.median(errors):.3f}", ""
+
+
+def growth(full: bool) -> Iterator[Row]:
+    """Rows in proportion to d: the default's error stays, the paper's grows or is refused."""
+    seeds = range(10 if full else 5)
+    for preset, inputs in (("default", (10, 20, 40, 80)), ("paper", (10, 20))):
+        errors = [np.median([sampled(d, 3, 3000 * d, seed, preset)[0] for seed in seeds]) for d in inputs]
+        shown = ", ".join(f"{e:.3f}" for e in errors)
+        asked = "constant" if preset == "default" else ""
+        yield f"k=3, n=3,000 d, d={inputs[0]} … {inputs[-1]}, {preset}: direction errors", shown, asked
 
 
 def recovery(full: bool) -> Iterator[Row]:
@@ -166,6 +176,7 @@ PARTS: dict[str, Callable[[bool], Iterator[Row]]] = {
     "exact": exact,
     "rate": rate,
     "routes": routes,
+    "growth": growth,
     "recovery": recovery,
     "overcomplete": overcomplete,
     "memory": memory,

@@ -4,6 +4,7 @@
     python -m benchmarks.sources --full                   8 GB of Parquet, 10⁷ rows: half an hour, and 12 GB of disk and memory
     python -m benchmarks.sources --only parquet --gigabytes 2
 
+Roofline  CPU seconds of passes over arrays in memory (10⁶ × 50) against a copy of them and against XᵀZ with Z another array.
 Parquet   a folder of noiseless ReLU rows (d = 50, k = 3), 64 MB a file, written by pyarrow's defaults. Passes of
           P2 = E y (xxᵀ − I) are timed in turns with pyarrow reading the same columns and throwing them away. `recover` runs in
           a process of its own: its peak of resident memory, and the error of the units.
@@ -67,6 +68,24 @@ def main(arguments: list[str] | None = None) -> int:
     for name in options.only:
         PARTS[name](options)
     return 0
+
+
+def roofline(options: argparse.Namespace) -> None:
+    rng = np.random.default_rng(0)
+    X, Z, y = rng.standard_normal((10**6, INPUTS)), rng.standard_normal((10**6, INPUTS)), rng.standard_normal(10**6)
+    samples = wl.samples.open(X, y)
+    dense, implicit = (STATISTICS[name][0](INPUTS) for name in ("dense", "implicit"))
+    contenders = [
+        lambda: np.copyto(Z, X),
+        lambda: X.T @ Z,
+        lambda: samples.mean(implicit),
+        lambda: samples.mean(dense),
+    ]
+    with threadpool_limits(limits=1):
+        copy, product, thin, full = np.min([[_cpu(f) for f in contenders] for _ in range(5)], axis=0)
+    report("memory copy, GB/s", f"{X.nbytes / copy / 1e9:.1f}")
+    report("pass of P2 times a (d, 5) matrix, over a copy of the rows", f"{thin / copy:.2f}")
+    report("pass of P2 itself, over XᵀZ", f"{full / product:.2f}", "≤ 1.3")
 
 
 def parquet(options: argparse.Namespace) -> None:
@@ -217,7 +236,12 @@ def report(quantity: str, measured: str, wanted: str = "") -> None:
     print(LINE.format(quantity, measured, wanted), flush=True)
 
 
-PARTS: dict[str, Callable[[argparse.Namespace], None]] = {"parquet": parquet, "dask": dask, "growth": growth}
+PARTS: dict[str, Callable[[argparse.Namespace], None]] = {
+    "roofline": roofline,
+    "parquet": parquet,
+    "dask": dask,
+    "growth": growth,
+}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -21,8 +21,8 @@ from weightlift.refinement.affine import AffineRegression
 @pytest.fixture
 def problem(rng):
     truth = wl.teachers.biased(4, 3, rng=rng)
-    X, y = wl.draw(truth, 300, rng=rng)
-    return truth, X, y, rng.uniform(0.5, 1.5, 300)
+    X, y = wl.draw(truth, 150, rng=rng)
+    return truth, X, y, rng.uniform(0.5, 1.5, 150)
 
 
 def test_sums(problem, as_xp, rng):

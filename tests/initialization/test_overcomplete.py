@@ -49,7 +49,7 @@ def test_rows_lead_to_machine_precision(seed):
     X, y = wl.draw(truth, 30_000, rng=seed)
     start = overcomplete_init(wl.samples.open(X, y), 6, rng=seed)
     assert float(wl.distance(start.network, truth)) < 0.15 * norm(truth)
-    found = refine_up_to_signs(wl.samples.open(X[:3000], y[:3000]), *start.starts)
+    found = refine_up_to_signs(wl.samples.open(X[:2000], y[:2000]), *start.starts)
     assert float(wl.distance(found.function.consolidated(), truth)) < 1e-10
     assert wl.match(found.network, truth).max_error < 1e-9
 

@@ -46,7 +46,7 @@ def test_the_split_counts_rows_beyond_the_kink_and_strength_in_the_second_moment
 
 
 def test_noise_of_the_second_moment_is_its_spread_over_samples():
-    truth = Network([[1.0, 0.8], [0.0, 0.6], [0.0, 0.0], [0.0, 0.0]], a=[1.0, -0.7], b=[0.4, -0.8])
+    truth = Network([[1.0, 0.96], [0.0, 0.28], [0.0, 0.0], [0.0, 0.0]], a=[1.0, -0.7], b=[0.4, -0.8])
     gram = (truth.W.T @ truth.W) ** 2  # far from the identity
     draws, predicted = [], []
     for seed in range(60):
@@ -115,9 +115,20 @@ def test_a_spike_is_located_from_the_residual(seed):
     assert find_spike(rows.map(Residual(truth.predict)), floor=1e-9) is None
 
 
+def test_few_rows_beyond_a_kink_are_not_a_unit(seed):
+    truth = mixed(6, [0.4, -0.8, 2.7], seed)
+    X, y = wl.draw(truth, 20_000, rng=seed)
+    z = X @ truth.W[:, 2]
+    for rows, found in ((13, False), (30, True)):  # 2 (d + 1) = 14
+        kept = np.concatenate([np.flatnonzero(np.abs(z) < 2.7)[:4000], np.flatnonzero(z < -2.7)[:rows]])
+        source = wl.samples.open(X[kept], y[kept])
+        seen = fit_affine(source, Network(truth.W[:, :2], np.ones(2), truth.b[:2]))
+        assert with_large_biases(source, seen, 3).function.n_units == 2 + found
+
+
 def test_from_rows_to_all_units_within_reach(seed):
     truth = mixed(6, [0.4, -0.8, 2.6, -2.8, 6.0], seed)
-    rows = wl.samples.open(*wl.draw(truth, 40_000, rng=seed))
+    rows = wl.samples.open(*wl.draw(truth, 30_000, rng=seed))
     visible = robust_init(rows, 5, rng=seed)
     assert float(wl.distance(visible.network, truth)) < 0.03 * norm(truth)
     found = with_large_biases(rows, visible.function, 5)

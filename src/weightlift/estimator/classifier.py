@@ -37,8 +37,8 @@ class OneHiddenLayerClassifier(OneHiddenLayerRegressor):
     `sklearn.neural_network.MLPClassifier`, or ask the teacher for `predict_proba` or `decision_function`.
 
     >>> import weightlift as wl
-    >>> truth = wl.teachers.biased(4, 2, rng=0)
-    >>> X, f = wl.draw(truth, 200, rng=1)
+    >>> truth = wl.teachers.biased(4, 2, rng=3)
+    >>> X, f = wl.draw(truth, 200, rng=4)
     >>> model = OneHiddenLayerClassifier(n_units=2).fit(X, 1 / (1 + np.exp(-f)))
     >>> bool(np.all(model.predict(X) == (f > 0))), wl.match(model.network_, truth).max_error < 1e-8
     (True, True)

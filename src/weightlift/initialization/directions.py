@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from weightlift.activations import Activation
-from weightlift.decomposition import JointDiagonalization, joint_diagonalize
+from weightlift.decomposition import joint_diagonalize
 from weightlift.errors import SingularError
 from weightlift.hermite.symmetric import symmetric_basis
 from weightlift.moments import HermiteMoment, MomentProduct, UnfoldedMoment, quadratic_fit, remove_linear, remove_quadratic
@@ -62,8 +62,8 @@ def joint_directions(
     V, values = span(samples, n_units, activation, rng)
     if n_units == 1:
         return Directions(V, 1, values, np.zeros(1), 0.0, "T2, T3, T4")
-    found = _diagonalized(_slices_inside(samples, V), rng)
-    return Directions(V @ found.factors, 1, values, np.zeros(n_units), found.off, "T2, T3, T4")
+    U, off = _diagonalizer(_slices_inside(samples, V), rng)
+    return Directions(V @ U, 1, values, np.zeros(n_units), off, "T2, T3, T4")
 
 
 def span(
@@ -107,9 +107,15 @@ def _slices_inside(samples: Samples, V: np.ndarray) -> np.ndarray:
     return np.concatenate([part / math.sqrt(math.factorial(j)) for j, part in zip((2, 3, 4), parts, strict=True)])
 
 
-def _diagonalized(slices: np.ndarray, rng: np.random.Generator) -> JointDiagonalization:
+def _diagonalizer(slices: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, float]:
+    """The unit columns U with slices = U diag Uᵀ, and the criterion left; QRJ1D where the faster method does not settle."""
     found = joint_diagonalize(slices, rng=rng)
-    return found if found.converged else joint_diagonalize(slices, method="qrj1d", rng=rng)
+    if not found.converged:
+        found = joint_diagonalize(slices, method="qrj1d", rng=rng)
+    try:
+        return found.factors, found.off
+    except np.linalg.LinAlgError:
+        raise SingularError("the moments have no common diagonaliser: noise hides some of the units. Give more rows.") from None
 
 
 def _span_of_two(samples: Samples, residual: Samples, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -150,8 +156,8 @@ def _on_symmetric_tensors(
     if k > basis.size or s[k - 1] <= RELATIVE_FLOOR * s[0]:
         raise rank_error(s, k, f"T_{2 * order} … T_{2 * order + 2}")
     V = left[:, :k]
-    found = _diagonalized(V.T @ slices @ V, rng)
-    powers = [basis.direction(z) for z in (V @ found.factors).T]
+    factors, off = _diagonalizer(V.T @ slices @ V, rng)
+    powers = [basis.direction(z) for z in (V @ factors).T]
     U, impurity = np.stack([u for u, _ in powers], axis=1), np.array([q for _, q in powers])
-    return Directions(U, order, s, impurity, found.off, f"T{2 * order}, T{2 * order + 1}, T{2 * order + 2}")
+    return Directions(U, order, s, impurity, off, f"T{2 * order}, T{2 * order + 1}, T{2 * order + 2}")
 

@@ -57,6 +57,8 @@ def with_large_biases(
         wider = _refined(samples, _joined(samples, fit.function, w, b, a), offset, iterations)
         if not wider.risk < fit.risk * (1.0 - CHANCE * (samples.d + 2) / samples.n):
             break
+        if not _within_reach(samples, wider.function):
+            break
         fit = wider
     return fit
 
@@ -78,9 +80,15 @@ def find_spike(residuals: Samples, *, floor: float = 0.0) -> tuple[np.ndarray, f
     a = max(slope, r1)  # the cut at LEVEL flattens the slope; a spike is at least as steep as its mean
     beta = z - r1 / a
     beyond = float(to_numpy(residuals.fold(_Beyond(w, beta))[0]))
-    if beyond < 2 * (residuals.d + 1):
-        return None
-    return w, -beta, sign * a
+    return (w, -beta, sign * a) if beyond >= 2 * (residuals.d + 1) else None
+
+
+def _within_reach(samples: Samples, function: AffineNetwork) -> bool:
+    """Whether the refined function's last unit still has 2 (d + 1) rows on its emptier side."""
+    assert function.units is not None
+    w, b = function.units.W[:, -1], float(function.units.b[-1])
+    beyond = float(to_numpy(samples.fold(_Beyond(w, -b))[0]))
+    return min(beyond, samples.n - beyond) >= 2 * (samples.d + 1)
 
 
 def _refined(samples: Samples, function: AffineNetwork, offset: bool, iterations: int) -> SignlessFit:

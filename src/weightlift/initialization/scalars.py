@@ -147,7 +147,7 @@ def _polish(
         a, value = np.where(better, found[0], a), np.where(better, found[3], value)
         shape, tangents = np.where(better, found[1], shape), np.where(better, found[2], tangents)
         sigma, beta = np.where(better, trial_sigma, sigma), np.where(better, trial_beta, beta)
-        damping = np.clip(np.where(better, damping / 10, damping * 10), 1e-15, 1e15)
+        damping = np.clip(np.where(better, damping / 10, damping * 10), 1e-12, 1e12)
         if np.abs(step).max() < 1e-15:
             break
     size = np.maximum(np.linalg.norm(target, axis=0), np.finfo(float).tiny)

@@ -15,7 +15,7 @@ from weightlift.reproduce.recipe import Cell, Claim, Grid, Recipe
 
 __all__ = ["PAPERS", "Cell", "Claim", "Grid", "Recipe", "recipes"]
 
-PAPERS = ("zhong2017", "zhang2019", "mondelli2019", "weightlift")
+PAPERS = ("zhong2017", "zhang2019", "awasthi2021", "mondelli2019", "weightlift")
 
 
 def recipes(paper: str = "all", figure: str | None = None) -> list[Recipe]:
