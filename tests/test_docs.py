@@ -69,6 +69,18 @@ def test_every_name_of_the_public_modules_is_in_the_reference(names: set[str]) -
     assert not expected - names
 
 
+def test_the_command_line_page_has_every_command() -> None:
+    from weightlift.cli import app
+
+    page = (DOCS / "command_line.md").read_text()
+    assert not [c.callback.__name__ for c in app.registered_commands if f"weightlift {c.callback.__name__} " not in page]
+
+
+def test_entries_of_the_bibliography_are_closed() -> None:
+    entries = re.split(r"^@", (DOCS / "references.bib").read_text(), flags=re.M)[1:]
+    assert all(entry.count("{") == entry.count("}") for entry in entries)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in LINK.findall(page.read_text()):
