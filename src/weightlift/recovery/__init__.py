@@ -2,7 +2,8 @@
 
 Route   inputs are whitened; a tensor start is refined by Gauss–Newton where moments can give one; else, or when its
         certificate says no, annealed starts are searched; each answer is judged by `certify` on rows that the fit never saw.
-Needs   moments: Gaussian x and k ≤ d. Search, refinement and certificate: nothing of the inputs' law.
+Needs   moments: Gaussian x, or elliptical x for homogeneous φ without biases and offset; k ≤ d, but for ReLU with biases.
+        Search, refinement and certificate: nothing of the inputs' law.
 """
 
 from __future__ import annotations
