@@ -27,7 +27,8 @@ def _cited(match: re.Match[str], role: str) -> str:
 
 def _link_pages(app: Any, name: str, source: list[str]) -> None:
     if name in ("assumptions", "mathematics", "notation"):
-        source[0] = linked(source[0], "{cite:p}")
+        parts = re.split(r"(`[^`\n]+`)", source[0])
+        source[0] = "".join(linked(part, "{cite:p}") if i % 2 == 0 else part for i, part in enumerate(parts))
     elif name.startswith("auto_gallery"):  # code and output are indented
         prose = re.split(r"(^[ \t].*$)", source[0], flags=re.MULTILINE)
         source[0] = "".join(linked(part, ":cite:p:") if i % 2 == 0 else part for i, part in enumerate(prose))

@@ -202,6 +202,13 @@ def _process(app: Any, what: str, name: str, obj: Any, options: Any, lines: list
     lines[:] = [*text.split("\n"), ""]
 
 
+def _named_aliases(
+    app: Any, what: str, name: str, obj: Any, options: Any, signature: str | None, returns: str | None
+) -> tuple[str | None, str | None]:
+    """The aliases of autodoc_type_aliases inside unions, by their names alone."""
+    return tuple(part and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", part) for part in (signature, returns))
+
+
 def _skip(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
     """scikit-learn's metadata requests are not the package's own."""
     return True if re.fullmatch(r"set_\w+_request|get_metadata_routing", name) else None
@@ -223,5 +230,6 @@ def _parameters(obj: Any) -> tuple[str, ...]:
 
 def setup(app: Any) -> dict[str, bool]:
     app.connect("autodoc-process-docstring", _process, priority=400)  # before numpydoc's own
+    app.connect("autodoc-process-signature", _named_aliases)
     app.connect("autodoc-skip-member", _skip)
     return {"parallel_read_safe": True}
