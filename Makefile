@@ -24,10 +24,10 @@ help:
 install: $(READY)
 
 # One BLAS thread a process: the workers share the cores, and small products are faster so.
-test test-slow: export OMP_NUM_THREADS := 1
-test test-slow: export OPENBLAS_NUM_THREADS := 1
-test test-slow: export MKL_NUM_THREADS := 1
-test test-slow: export VECLIB_MAXIMUM_THREADS := 1
+test test-slow docs: export OMP_NUM_THREADS := 1
+test test-slow docs: export OPENBLAS_NUM_THREADS := 1
+test test-slow docs: export MKL_NUM_THREADS := 1
+test test-slow docs: export VECLIB_MAXIMUM_THREADS := 1
 
 test: lint
 	$(PYTEST) -m "not slow"
@@ -47,12 +47,8 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks
 
 docs: $(READY)
-	@if test -f docs/conf.py; then \
-	    $(BIN)/python -m pip install --quiet --editable ".[docs]" && \
-	    $(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html; \
-	else \
-	    echo "There is no docs/conf.py to build from; read docs/notation.md and docs/references.bib as they are."; \
-	fi
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'pass' 2>/dev/null || { \
@@ -67,5 +63,5 @@ $(READY): pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf build dist docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf build dist docs/_build docs/auto_gallery docs/sg_execution_times.rst .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -1,6 +1,18 @@
 """Activations φ: values and derivatives in any array namespace, kinks, symmetries, and Gaussian integrals.
 
 `get("tanh")` looks one up by name, `scaled` stretches its argument, `custom` makes one from functions.
+
+    relu          max(z, 0)
+    leaky_relu    z for z > 0, slope · z otherwise
+    squared_relu  max(z, 0)²
+    absolute      |z|
+    sigmoid       1/(1 + e⁻ᶻ)
+    tanh          tanh z
+    erf           (2/√π) ∫₀ᶻ e^{−t²} dt
+    softplus      log(1 + eᶻ)
+    linear        z
+    quadratic     z²
+    polynomial    Σ cⱼ zʲ
 """
 
 from weightlift.activations.activation import Activation

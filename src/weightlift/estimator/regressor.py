@@ -41,9 +41,9 @@ class OneHiddenLayerRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
         φ: "relu", "leaky_relu", "squared_relu", "tanh", "sigmoid", "erf", "softplus", …; scikit-learn's "identity" and
         "logistic" are understood.
     bias, offset : bool, default=True
-        Whether the units have biases b, and the output a constant c. Without biases moments can be used, see `method`.
+        Whether the units have biases b, and the output a constant c.
     method : {"auto", "tensor", "search"}, default="auto"
-        "tensor" takes its start from moments: Gaussian inputs. "search" assumes nothing of the inputs.
+        "tensor" takes its start from moments: Gaussian inputs. "search" assumes nothing of the inputs. "auto" takes both.
     refine : bool, default=True
         False keeps the start's directions (from moments where they apply, else random) and fits the output weights alone.
     standardize : bool, default=True

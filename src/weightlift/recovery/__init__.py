@@ -2,7 +2,8 @@
 
 Route   inputs are whitened; a tensor start is refined by Gauss–Newton where moments can give one; else, or when its
         certificate says no, annealed starts are searched; each answer is judged by `certify` on rows that the fit never saw.
-Needs   moments: Gaussian x and k ≤ d. Search, refinement and certificate: nothing of the inputs' law.
+Needs   moments: Gaussian x, or elliptical x for homogeneous φ without biases and offset; k ≤ d, but for ReLU with biases.
+        Search, refinement and certificate: nothing of the inputs' law.
 """
 
 from __future__ import annotations
@@ -73,9 +74,10 @@ def recover(
 ) -> Recovery:
     """Recover the units of y = Σ aᵢ φ(⟨wᵢ, x⟩ + bᵢ) + c from rows; X may be any `Samples`, then y is None.
 
-    n_units: the width, or "auto". bias, offset: whether b and c are fitted. output_weights: "free", or the known aᵢ, in any
-    order. method: "tensor" (moments alone, refined), "search", or "auto", both. max_work bounds the search in Gauss–Newton
-    steps of one start, so that the same seed gives the same answer.
+    n_units: the width, or "auto". activation: φ, by name or as an `Activation`. bias, offset: whether b and c are fitted.
+    sample_weight: (n,) ≥ 0, counts or inverse variances. output_weights: "free", or the known aᵢ, in any order.
+    method: "tensor" (moments alone, refined), "search", or "auto", both. max_work: a bound on the search in Gauss–Newton steps
+    of one start; it counts work, not time, so that the same seed gives the same answer. rng: the seed.
 
     >>> import weightlift as wl
     >>> truth = wl.teachers.conditioned(8, 3, activation="relu", rng=0)
