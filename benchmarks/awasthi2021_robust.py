@@ -65,7 +65,7 @@ def large(seeds: int) -> Iterator[Row]:
         spent.append(time.process_time() - began)
         refined.append(float(wl.distance(fit.function.consolidated(), truth)) / size)
         units.append(math.inf if fit.network is None else wl.match(fit.network, truth).max_error)
-    what = f"|b| ≤ 3, d={D}, k={K}, n={N:.0e}, {seeds} seeds"
+    what = f"biases to ±3, d={D}, k={K}, n={N:.0e}, {seeds} seeds"
     yield f"{what}: robust stage, largest relative error", f"{max(errors):.2%}", "≤ 2 %"
     yield f"{what}: robust stage, most units", f"{max(widths)}", f"≤ {K + 2}"
     yield f"{what}: after refinement, largest relative error", f"{max(refined):.1e}", "≤ 1e-6"
@@ -88,11 +88,11 @@ def beyond(seeds: int) -> Iterator[Row]:
         hits = partners(fit.function.units, truth)
         claimed, reachable = claimed + len(hits), reachable + int(within.sum())
         false += sum(i is None or not within[i] for i in hits)
-    what = f"|b| ≤ 6, {seeds} seeds"
+    what = f"biases to ±6, {seeds} seeds"
     yield f"{what}: claimed units that are beyond reach or no units of the truth", f"{false}", "0"
     yield f"{what}: units claimed / within reach of {K * seeds}", f"{claimed} / {reachable}", ""
     yield f"{what}: largest relative error of the function", f"{max(errors):.1e}", ""
-    yield f"largest |b| within reach of {N:.0e} rows", f"{largest_bias(rows):.2f}", ""
+    yield f"largest bias within reach of {N:.0e} rows", f"{largest_bias(rows):.2f}", ""
     printed = paper_threshold(0.02, K, D, 3.0)
     yield "awasthi2021's printed threshold √log(1/(ε m d B)) at ε = 2 %, B = 3", f"{printed}", ""
 

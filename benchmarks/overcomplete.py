@@ -12,6 +12,7 @@ A cell holds the mean share of components found, |cos| ≥ 0.999; • marks cell
 "isolated" counts the weights at which the Jacobian of Σ wᵢ^{⊗p} has rank k d. At others it does not determine them to first
 order, and not to find the planted ones is no failure: where k d > C(d+p−1, p), and for p = 3 at two orthonormal bases already,
 since all of one moved by v and all of the other by −v change the tensor by sym(v ⊗ I) − sym(v ⊗ I) = 0.
+The subspace power method refuses (–) two whole bases: their squares wwᵀ are dependent, Σ wwᵀ = I for each.
 """
 
 from __future__ import annotations

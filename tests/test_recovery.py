@@ -183,3 +183,13 @@ def test_bad_data_are_named():
     with pytest.warns(UserWarning, match="dependent"):
         found = wl.recover(X, np.maximum(X[:, 0], 0) + np.maximum(X[:, 3], 0), n_units=2, max_work=200)
     assert not found.certificate
+
+
+@pytest.mark.parametrize("size", [1e-150, 1e150, 1e300])
+def test_targets_whose_powers_vanish_or_overflow_are_refused(size: float) -> None:
+    truth = wl.teachers.conditioned(6, 2, activation="relu", rng=0)
+    X, y = wl.draw(truth, 100, rng=1)
+    with np.errstate(over="ignore"), pytest.raises(errors.ArgumentError, match="divide y by it"):
+        wl.recover(X, size * y, n_units=2)
+    scaled = Network(truth.W, size * truth.a, activation="relu")
+    assert wl.certify(scaled, X, size * y).status is wl.Status.FAILED

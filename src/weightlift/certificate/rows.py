@@ -107,9 +107,26 @@ class DistinctRows:
         return least(*np.unique(rounded_keys(block, self.targets), return_counts=True), SKETCH)
 
     def merge(self, left: Sums, right: Sums) -> Sums:
-        keys, inverse = np.unique(np.concatenate([left[0], right[0]]), return_inverse=True)
-        counts = np.bincount(inverse, weights=np.concatenate([left[1], right[1]]), minlength=len(keys))
-        return least(keys, counts.astype(np.int64), SKETCH)
+        """Both are sorted: what is new is inserted, which beats sorting a full sketch again for every block."""
+        (keys, counts), (more, times) = left, right
+        if len(keys) == SKETCH:
+            near = more <= keys[-1]
+            more, times = more[near], times[near]
+        at = np.asarray(np.searchsorted(keys, more))
+        known = (keys[np.minimum(at, len(keys) - 1)] == more) if len(keys) else np.zeros(len(more), dtype=bool)
+        counts = counts.copy()
+        counts[at[known]] += times[known]
+        fresh = at[~known]
+        return least(np.insert(keys, fresh, more[~known]), np.insert(counts, fresh, times[~known]), SKETCH)
+
+    def finish(self, sums: Sums) -> Sums:
+        """The number of distinct rows, and the mean number of copies that a row has, itself included."""
+        keys, counts = sums
+        copies = (counts.astype(float) ** 2).sum() / max(1, counts.sum())
+        if len(keys) < SKETCH:
+            return np.asarray(len(keys)), np.asarray(copies)
+        share = (float(keys[-1]) + 2.0**63) / 2.0**64
+        return np.asarray(int((SKETCH - 1) / share)), np.asarray(copies)
 
 
 def least(keys: np.ndarray, counts: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
@@ -117,13 +134,8 @@ def least(keys: np.ndarray, counts: np.ndarray, size: int) -> tuple[np.ndarray, 
 
 
 def count_distinct(sums: Sums) -> tuple[int, float]:
-    """(number of distinct rows, mean number of copies that a row has, itself included)."""
-    keys, counts = sums
-    copies = float((counts.astype(float) ** 2).sum() / max(1, counts.sum()))
-    if len(keys) < SKETCH:
-        return len(keys), copies
-    share = (float(keys[-1]) + 2.0**63) / 2.0**64
-    return int((SKETCH - 1) / share), copies
+    """(number of distinct rows, mean number of copies) as Python numbers."""
+    return int(sums[0]), float(sums[1])
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,6 +43,7 @@ from weightlift.network import Network
 from weightlift.samples import Samples
 from weightlift.samples import open as open_samples
 
+SIZES = 1e-70, 1e70  # of the target, whose fourth powers are needed
 SPARE_ROWS = 8  # distinct rows beyond the parameters, at least
 RIVAL_LEVEL, RIVAL_DAMPING = 1e3, 1e-9  # a refit need not end as exactly as the fit did to count as another one
 SPARE_SIDE = 5  # distinct rows on a unit's emptier side beyond its coordinates, at least
@@ -112,7 +113,9 @@ class _Case:
         rng: np.random.Generator,
     ) -> _Case:
         gauge = Gauge.of(network, bias=bias, offset=offset)
-        level, residual, _, rows, error, _, squares, _ = (float(v) for v in samples.fold(Agreement(network)))
+        level, residual, _, rows, error, _, squares, energy = (float(v) for v in samples.fold(Agreement(network)))
+        if energy and not SIZES[0] ** 2 < energy / samples.total < SIZES[1] ** 2:
+            error = math.inf
         distinct, _ = count_distinct(samples.fold(DistinctRows(targets=False)))
         heldout_level, heldout_rows, heldout_square = 0.0, 0, 0.0
         if heldout is not None and heldout.n:
@@ -139,7 +142,7 @@ class _Case:
                 f"{p + SPARE_ROWS}, better three a parameter."
             )
         if not all(math.isfinite(v) for v in (e.residual_max, e.rounding_level, self.error)):
-            return self._failed("The network's values overflow on these rows; rescale the inputs or start elsewhere.")
+            return self._failed("Squares of the values overflow on these rows, or vanish; rescale the inputs or the target.")
         zeros = [f.units[0] for f in irreducible(self.gauge.network, tol=1e-14, near=1e-14).exact if len(f.units) == 1]
         if zeros:
             return self._ambiguous(f"{_units(zeros)} zero or constant; use fewer units.", zeros)

@@ -1,7 +1,8 @@
 """How many rows, how much memory, how long: estimates from what `recover` was measured to need.
 
 Rows    noiseless Gaussian rows, certified EXACT and right, by shape and by ρ, the training rows a parameter (`MEASURED`):
-        of n rows 16, or a twentieth, are held out. `few`: the largest ρ at which half of the trials or fewer succeeded.
+        of n rows 16, or a twentieth, are held out. `few`: the largest ρ at which half of the trials or fewer succeeded,
+        of networks that are not wider.
         `enough`: the least ρ at which all did, of networks at least as wide, above every ρ at which a trial failed. No method
         can do with ρ < 1.
 Time    Gauss–Newton steps of one start take n p² + p³/3 multiplications; by measured steps and CPU times 2 to 10 · 10⁹ of them
@@ -157,7 +158,9 @@ def estimate_rows(d: int, k: int, phi: Activation, parameters: int, *, bias: boo
     best = min((m for m in sufficient if m.n_units >= min(k, widest)), key=lambda m: (m.rho, m.n_units))
     outside = k > widest or k > d or (_base(phi), bias) != (best.activation, best.bias)
     enough = best.rho * math.sqrt(max(1.0, k / widest))
-    few = max(1.0, *(m.rho for m in family if m.mostly_wrong))
+    wrong = [m for m in family if m.mostly_wrong]
+    narrow = max(k, min(m.n_units for m in wrong))
+    few = max(1.0, *(m.rho for m in wrong if m.n_units <= narrow))
     basis = (
         f"{best.right} of {best.trials} at {best.ratio:g} rows a parameter, "
         f"{'biased ' * best.bias}{best.activation} d={best.n_inputs} k={best.n_units} ({best.source})"

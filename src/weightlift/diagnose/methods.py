@@ -6,6 +6,7 @@ from weightlift.activations import Activation
 from weightlift.diagnose.diagnosis import Method
 from weightlift.diagnose.regime import Regime, RegimeFinding
 from weightlift.errors import ActivationError
+from weightlift.initialization.overcomplete import most_units
 from weightlift.moments import choose_moments
 
 WIDEST = 50  # units of the widest network that the search has recovered
@@ -54,7 +55,7 @@ def _tensor(d: int, k: int, phi: Activation, bias: bool, gaussian: str) -> Metho
 def _overcomplete(name: str, d: int, k: int, phi: Activation, bias: bool) -> Method:
     if not bias or phi.name != "relu":
         return Method(name, False, f"moments of order ≤ 4 need independent weights, k ≤ d; here {k} > {d}.")
-    most = d * (d - 1) // 2
+    most = most_units(d)
     if k > most:
         return Method(name, False, f"T⁽⁴⁾ and T⁽⁵⁾ hold at most d(d−1)/2 = {most} units; here {k}.")
     return Method(name, True, f"Gaussian inputs; T⁽⁴⁾ and T⁽⁵⁾ by the subspace power method, k ≤ {most}; very many rows.")

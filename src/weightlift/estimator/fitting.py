@@ -10,7 +10,7 @@ import numpy as np
 
 from weightlift.activations import Activation
 from weightlift.certificate import Certificate, Evidence, Inference, Status, certify, inference
-from weightlift.errors import NotFiniteError, WeightliftError
+from weightlift.errors import ArgumentError, NotFiniteError, WeightliftError
 from weightlift.estimator.regularized import ALPHAS, WIDTHS, Regularized, regularized_fit
 from weightlift.estimator.rows import Rows
 from weightlift.initialization import gaussian_init
@@ -97,6 +97,30 @@ def fit_rows(
     task = Task(rows, n_units, activation, bias, offset, method, refine, standardize, alpha, work, tol, rng)
     with np.errstate(all="ignore"):
         return _fit(task, previous)
+
+
+def fit_collection(
+    samples: Samples,
+    n_units: int | str,
+    activation: Activation,
+    *,
+    bias: bool,
+    offset: bool,
+    method: str,
+    refine: bool,
+    alpha: float | str,
+    max_work: float | None,
+    rng: np.random.Generator,
+) -> Fit:
+    """Rows that live elsewhere: `recover` on the source as it is."""
+    if not refine or alpha not in ("auto", 0):
+        raise ArgumentError("Dask collections are recovered without a ridge: use refine=True and alpha='auto' or 0.")
+    work = DEFAULT_WORK if max_work is None else float(max_work)
+    found = recover(
+        samples, n_units=n_units, activation=activation, bias=bias, offset=offset, method=method, max_work=work, rng=rng
+    )
+    errors = inference(found.network, samples, bias=bias, offset=offset) if found.certificate else None
+    return Fit(found.network, found.certificate, found, 0.0, sum(stage.work for stage in found.stages), errors)
 
 
 def _fit(task: Task, previous: Network | None) -> Fit:

@@ -20,13 +20,14 @@ from weightlift.activations import Activation, get
 from weightlift.certificate import Certificate, Inference, Summary
 from weightlift.errors import DataWarning, NotCertifiedWarning
 from weightlift.estimator.display import certificate_html
-from weightlift.estimator.fitting import Fit, fit_rows
+from weightlift.estimator.fitting import Fit, fit_collection, fit_rows
 from weightlift.estimator.inspection import findings
 from weightlift.estimator.rows import Rows
 from weightlift.estimator.validation import same_namespace, validated_fit, validated_inputs
 from weightlift.namespaces import Array, from_numpy
 from weightlift.network import Network
 from weightlift.recovery import Recovery
+from weightlift.samples import dask as lazy
 
 
 class OneHiddenLayerRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -138,8 +139,13 @@ class OneHiddenLayerRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Recover the network behind rows X (n, d), y (n,); weights are counts or inverse variances."""
+        """Recover the network behind rows X (n, d), y (n,); weights are counts or inverse variances.
+
+        Dask collections stay where they are: units are recovered there, without scaling, without a ridge to fall back on.
+        """
         activation = get(self.activation)
+        if lazy.is_collection(X):
+            return self._fit_collection(X, y, sample_weight, activation)
         X, y, w = validated_fit(self, X, y, sample_weight)
         return self._fit(X, y, w, activation)
 
@@ -166,7 +172,29 @@ class OneHiddenLayerRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
             previous=previous,
             rng=rng,
         )
-        self._keep(fit, X)
+        return self._kept(fit, X)
+
+    def _fit_collection(self, X: Any, y: Any, w: Any, activation: Activation) -> Self:
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        fit = fit_collection(
+            lazy.open(X, y, sample_weight=w),
+            self.n_units,
+            activation,
+            bias=self.bias,
+            offset=self.offset,
+            method=self.method,
+            refine=self.refine,
+            alpha=self.alpha,
+            max_work=self.max_work,
+            rng=rng,
+        )
+        self.n_features_in_ = fit.network.n_inputs
+        if hasattr(X, "columns"):
+            self.feature_names_in_ = np.asarray(X.columns, dtype=object)
+        return self._kept(fit, fit.network.W)
+
+    def _kept(self, fit: Fit, like: Array) -> Self:
+        self._keep(fit, like)
         if self.verbose and fit.recovery is not None:
             print(fit.recovery)
         if not fit.certificate:
@@ -193,8 +221,10 @@ class OneHiddenLayerRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
         self._W = W  # the namespace and device of the fit, for scikit-learn's check
 
     def predict(self, X: Any) -> Array:
-        """f at the rows of X (n, d), in its namespace and on its device."""
+        """f at the rows of X (n, d), in its namespace and on its device; lazy for a Dask collection."""
         check_is_fitted(self)
+        if lazy.is_collection(X):
+            return lazy.predict(self.network_, X)
         same_namespace(X, self, "predict")
         return self.network_.predict(validated_inputs(self, X))
 

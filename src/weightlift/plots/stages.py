@@ -14,9 +14,11 @@ from weightlift.recovery import Recovery, StageReport
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+CERTIFIED = ("EXACT", "STATISTICAL", "a candidate was certified")
+
 
 class StagesDisplay:
-    """One point a stage: its relative risk E r²/E y² against the Gauss–Newton steps spent until its end.
+    """One point a stage: its relative risk E r²/E y² against the Gauss–Newton steps spent until its end, from 1 on.
 
     Blue: a certified end; vermillion: not. Stages that did not run are named without a point.
 
@@ -52,18 +54,19 @@ class StagesDisplay:
         risk = np.array([stage.risk for stage in self.stages], dtype=float)
         ran = np.isfinite(risk)
         drawn = np.maximum(risk, LEAST_RISK)
-        colors = [BLUE if stage.outcome.startswith(("EXACT", "STATISTICAL")) else VERMILLION for stage in self.stages]
-        ax.plot(work[ran], drawn[ran], color=FAINT, linewidth=0.8, zorder=1)
+        colors = [BLUE if stage.outcome.startswith(CERTIFIED) else VERMILLION for stage in self.stages]
+        ax.set_yscale("log")
+        ax.plot([0.0, *work[ran]], [1.0, *drawn[ran]], color=FAINT, linewidth=0.8, zorder=1)
         self.points_ = ax.scatter(work[ran], drawn[ran], color=[c for c, r in zip(colors, ran, strict=True) if r], zorder=3)
-        for i in np.flatnonzero(ran):
-            stage = self.stages[i]
+        for number, i in enumerate(np.flatnonzero(ran)):
+            stage, offset = self.stages[i], (6, -18 if number % 2 else 6)  # in turn below and above
             label = f"{stage.name}\n{stage.width} units"
-            ax.annotate(label, (work[i], drawn[i]), xytext=(6, 4), textcoords="offset points", fontsize="x-small")
+            ax.annotate(label, (work[i], drawn[i]), xytext=offset, textcoords="offset points", fontsize="x-small")
         skipped = [stage.name for stage, r in zip(self.stages, ran, strict=True) if not r]
         if skipped:
             ax.set_title("not run: " + ", ".join(dict.fromkeys(skipped)), fontsize="small", color=FAINT, loc="left")
-        ax.set_yscale("log")
-        ax.margins(x=0.25, y=0.15)
+        ax.set_xlim(0.0, 1.4 * max(float(work.max(initial=0.0)), 1.0))
+        ax.set_ylim(0.1 * float(drawn[ran].min(initial=1.0)), 3.0 * float(drawn[ran].max(initial=1.0)))
         ax.set_xlabel("work, in Gauss–Newton steps of one start")
         ax.set_ylabel("relative risk")
         _tidy(ax)

@@ -13,6 +13,7 @@ import numpy as np
 
 from weightlift.activations import Activation, get
 from weightlift.certificate import Certificate, certify
+from weightlift.certificate.verdict import SIZES
 from weightlift.errors import ArgumentError, SingularError
 from weightlift.moments import DirectionalMoments
 from weightlift.namespaces import to_numpy
@@ -63,8 +64,10 @@ class Problem:
         if not math.isfinite(rows.n):
             raise ArgumentError("X is a population without rows; draw some with weightlift.draw(network, n).")
         energy, spread = _target(rows)
+        if energy and not SIZES[0] ** 2 < 2 * energy < SIZES[1] ** 2:
+            raise ArgumentError(f"y has the size {(2 * energy) ** 0.5:.0e}, whose powers vanish or overflow; divide y by it.")
         if not spread > 1e-24 * energy:
-            raise ArgumentError("y is constant; there is no unit to recover.")
+            raise ArgumentError("y is constant, or so small that its squares vanish; there is no unit to recover.")
         share = min(0.5, max(HELDOUT, LEAST_HELDOUT / rows.n))
         heldout, train = (part.persist() for part in rows.split(share, 1 - share, seed=int(rng.integers(2**31))))
         train = train if train.n >= 2 else rows

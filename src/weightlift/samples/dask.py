@@ -27,7 +27,7 @@ from weightlift.network import Network
 from weightlift.samples.arrays import ArraySamples, from_arrays
 from weightlift.samples.keys import intervals
 from weightlift.samples.protocol import Block, Map, Samples, Statistic, Sums
-from weightlift.samples.stream import Part, Stream, merge_of
+from weightlift.samples.stream import Part, Stream, finished, merge_of
 
 FAN_IN = 8
 BROUGHT_HERE = 1 / 200  # of the collection's rows
@@ -155,7 +155,7 @@ class DaskSamples(Stream):
         while True:
             sums = [merge(given, *sums[i : i + FAN_IN]) for i in range(0, len(sums), FAN_IN)]
             if len(sums) == 1:
-                return self._compute(sums[0])
+                return self._compute(delayed(_finish, pure=False)(given, sums[0]))
 
     def _compute(self, value: Any) -> Any:
         if self.client is None:
@@ -218,12 +218,16 @@ def _array(name: str, values: Any) -> Array:
 
 def _fold(piece: ArraySamples, task: _Task) -> Sums | None:
     rows = task.rows(piece)
-    return tuple(to_numpy(s) for s in rows.fold(task.statistic)) if rows.n else None
+    return tuple(to_numpy(s) for s in rows.totals(task.statistic)) if rows.n else None
 
 
 def _merge(task: _Task, *sums: Sums | None) -> Sums | None:
     found = [s for s in sums if s is not None]
     return reduce(merge_of(task.statistic), found) if found else None
+
+
+def _finish(task: _Task, sums: Sums | None) -> Sums | None:
+    return None if sums is None else finished(task.statistic, sums)
 
 
 def _resident(piece: ArraySamples, task: _Task) -> ArraySamples:

@@ -42,8 +42,8 @@ class Block:
 class Statistic(Protocol):
     """Pure and picklable: parameters in, sums out; no host scalars, no in-place writes.
 
-    Optional methods: `merge(left, right)`, an associative merge instead of +; `expectation(network)`, the exact
-    value of the mean under x ~ N(0, I), y = network(x).
+    Optional methods: `merge(left, right)`, an associative merge instead of +; `finish(sums)`, applied once to the totals, where
+    the rows live, before they travel; `expectation(network)`, the exact value of the mean under x ~ N(0, I), y = network(x).
     """
 
     @property

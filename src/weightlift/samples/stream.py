@@ -86,6 +86,10 @@ class Stream(ABC):
         return self._sizes[1]
 
     def fold(self, statistic: Statistic) -> Sums:
+        return finished(statistic, self.totals(statistic))
+
+    def totals(self, statistic: Statistic) -> Sums:
+        """Merged sums, in smaller blocks where the device's memory runs out."""
         rows = self._rows(statistic.floats_per_row)
         while True:
             try:
@@ -167,6 +171,12 @@ def merge_of(statistic: Statistic) -> Callable[[Sums, Sums], Sums]:
     """The statistic's own merge, or addition."""
     merge: Callable[[Sums, Sums], Sums] = getattr(statistic, "merge", _add)
     return merge
+
+
+def finished(statistic: Statistic, sums: Sums) -> Sums:
+    """What the statistic makes of its totals; the totals themselves where it says nothing."""
+    finish: Callable[[Sums], Sums] | None = getattr(statistic, "finish", None)
+    return sums if finish is None else finish(sums)
 
 
 def _add(left: Sums, right: Sums) -> Sums:
