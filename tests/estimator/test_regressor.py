@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import (
 )
 
 import weightlift as wl
-from weightlift.errors import ActivationError, ArgumentError, DataWarning, NotCertifiedWarning
+from weightlift.errors import ArgumentError, DataWarning, NotCertifiedWarning
 
 uncertified = pytest.mark.filterwarnings("ignore::weightlift.errors.NotCertifiedWarning")
 faulty = pytest.mark.filterwarnings("ignore::weightlift.errors.DataWarning")
@@ -172,10 +172,11 @@ def test_without_refinement_the_start_stays():
     assert wl.OneHiddenLayerRegressor("auto", **options).fit(X, y).n_units_ == 2
 
 
-def test_the_moments_route_refuses_biases(planted):
-    _, X, y = planted
-    with pytest.raises(ActivationError, match="biases"):
-        wl.OneHiddenLayerRegressor(2, method="tensor").fit(X, y)
+def test_the_moments_route_takes_biases(planted):
+    truth, X, y = planted
+    found = wl.OneHiddenLayerRegressor(2, method="tensor").fit(X, y)
+    assert bool(found.certificate_) == (wl.match(found.network_, truth).max_error < 1e-8)
+    assert "tensor" in found.recovery_.stages[0].name
     with pytest.raises(ValueError, match="rellu"):
         wl.OneHiddenLayerRegressor(2, activation="rellu").fit(X, y)
 

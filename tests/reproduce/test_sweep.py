@@ -21,7 +21,9 @@ from weightlift.reproduce.store import Run, Store
 from weightlift.reproduce.sweep import Progress, SweepError, sweep
 from weightlift.reproduce.tables import as_csv
 
-SCRIPT = """
+SCRIPT = """import signal
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs are born deaf to it
 import json, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
@@ -57,13 +59,19 @@ def test_interrupted_sweep_resumes_to_the_same_bits(tmp_path: Path, trials: Modu
     points = [{"n": n, "pause": 0.1, "log": str(log)} for n in range(1, 41)]
     cells = cells_of(trials.noisy, points)
     (tmp_path / "script.py").write_text(SCRIPT)
-    run = subprocess.Popen([sys.executable, "script.py", str(tmp_path), json.dumps(points)], cwd=tmp_path)
+    command = [sys.executable, "script.py", str(tmp_path), json.dumps(points)]
+    run = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True)
     for _ in range(3000):
         if log.exists() and len(log.read_text().split()) >= 12:
             break
         time.sleep(0.02)
-    run.send_signal(ending)
-    assert run.wait(60) == (130 if ending == signal.SIGINT else -signal.SIGKILL)
+    if ending == signal.SIGINT:
+        os.killpg(run.pid, ending)  # Ctrl-C reaches every process of the terminal
+    else:
+        run.send_signal(ending)
+    _, complaints = run.communicate(timeout=60)
+    assert run.returncode == (130 if ending == signal.SIGINT else -signal.SIGKILL)
+    assert complaints == ""
     time.sleep(0.5)
     begun = len(log.read_text().split())
     with Store(tmp_path / "cells.sqlite") as store:
@@ -120,8 +128,8 @@ def test_failed_cells_are_named_and_the_others_stored(tmp_path: Path, trials: Mo
         for _ in range(2):
             with pytest.raises(SweepError, match="2 of") as error:
                 sweep(trials.fragile, cells, store, jobs=2)
-        assert "three is too much" in str(error.value) or "died" in str(error.value)
-        assert {row["n"]: row["n2"] for row in store.rows(cells)} == {n: n * n for n in range(8) if n not in (3, 5)}
+            assert "three is too much" in str(error.value) or "died" in str(error.value)
+            assert {row["n"]: row["n2"] for row in store.rows(cells)} == {n: n * n for n in range(8) if n not in (3, 5)}
 
 
 def test_workers_have_one_blas_thread_and_the_parent_keeps_its_own(

@@ -106,7 +106,7 @@ def draw_bias(figure: Figure, rows: list[Row]) -> None:
     left, right = figure.subplots(1, 2)
     x = column(rows, "bias")
     for i, name in enumerate(("paper", "joint")):
-        curve(left, i, x, column(rows, name), label=ROUTES[name])
+        curve(left, i, x, column(rows, name))
         curve(right, i, x, column(rows, f"{name}_within_half"), label=f"{ROUTES[name]}: within 1/2")
     curve(right, 2, x, column(rows, "recovered"), label="recover: exact")
     for ax in (left, right):
@@ -115,8 +115,7 @@ def draw_bias(figure: Figure, rows: list[Row]) -> None:
         ax.set(xlabel="|b| of all units; dotted: zeros of He₁, He₂, He₃")
     left.set(yscale="log", ylabel="median error of the worst unit")
     right.set(ylabel="share of networks", ylim=(-0.03, 1.03))
-    left.legend()
-    right.legend()
+    right.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def claim_bias(rows: list[Row]) -> list[Claim]:
@@ -182,6 +181,7 @@ RECIPES = [
         summarize_starts,
         draw_bias,
         claim_bias,
+        width=11.5,
     ),
     *awasthi2021_overcomplete.RECIPES,
 ]
