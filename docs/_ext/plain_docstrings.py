@@ -21,6 +21,7 @@ _COLUMNS = re.compile(r"^(\S(?:.*?\S)?) {2,}(\S.*)$")
 _SPECIAL = re.compile(r"([\\*|]|(?<=\w)_(?!\w))")
 _CODE = re.compile(r"(`[^`]+`)")
 _NAME = re.compile(r"[A-Za-z_][\w.]*")
+_ITEM = re.compile(r"([\w, ]+) : (.+)((?:\n    .+)+)")  # numpydoc's, outside of a section
 _SECTION = re.compile(r"^[A-Z][A-Za-z ]+\n-{3,}$", re.MULTILINE)
 
 
@@ -31,6 +32,9 @@ def translate(doc: str, parameters: Iterable[str] = (), attributes: Iterable[tup
     for paragraph in _paragraphs(doc):
         if paragraph.startswith(">>>"):
             examples.append(paragraph)
+            continue
+        if item := _ITEM.fullmatch(paragraph):
+            options.append((item[1], item[2], " ".join(item[3].split())))
             continue
         before, found = _options(paragraph, tuple(parameters) + tuple(fields))
         prose += [block(before)] if before else []
@@ -135,13 +139,15 @@ def _section(title: str, items: list[tuple[str, str, str]]) -> str:
 
 
 def fields_of(cls: type) -> list[tuple[str, str, str]]:
-    """(name, type, text) of an enumeration's members, a dataclass's fields and the properties without a docstring."""
+    """(name, type, text) of an enumeration's members, a class's annotated fields and its properties without a docstring."""
     if issubclass(cls, enum.Enum):
         return [(member.name, "", str(member.value)) for member in cls]
     comments = _comments(cls)
-    found = []
     if dataclasses.is_dataclass(cls):
-        found = [(f.name, _type(f.type), comments.get(f.name, "")) for f in dataclasses.fields(cls) if f.name[0] != "_"]
+        types = {field.name: field.type for field in dataclasses.fields(cls)}
+    else:
+        types = vars(cls).get("__annotations__", {})
+    found = [(name, _type(kind), comments.get(name, "")) for name, kind in types.items() if not name.startswith("_")]
     for name, value in vars(cls).items():
         getter = getattr(value, "fget", getattr(value, "func", None))
         if not name.startswith("_") and callable(getter) and not inspect.getdoc(getter):

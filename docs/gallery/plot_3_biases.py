@@ -2,11 +2,12 @@
 Biases and ambiguity
 ====================
 
-With biases two different sets of units can be the same function. The certificate then says AMBIGUOUS and lists the others.
+Two different sets of units can be the same function. The certificate then says AMBIGUOUS and lists the others.
 
 For ReLU :math:`\\varphi(-z) = \\varphi(z) - z`, so reflecting a set :math:`F` of units, :math:`(w_i, b_i) \\to (-w_i, -b_i)`,
 adds the linear function :math:`-\\sum_F a_i(\\langle w_i, x\\rangle + b_i)`. Where it vanishes no data can tell the two
-networks apart [awasthi2021, Theorem 3.4].
+networks apart [awasthi2021, Theorem 3.4]. That takes linearly dependent :math:`(w_i, b_i)`, as more than :math:`d + 1` units
+have.
 """
 
 import numpy as np
@@ -37,8 +38,9 @@ print(f"the same units: {f.equivalent(g)}")
 # %%
 # Both are refused, and the other sign pattern is named.
 
-certificate = wl.certify(f, X, y)
-print(certificate.status.name, "-", *certificate.reasons)
+for net in (f, g):
+    certificate = wl.certify(net, X, y)
+    print(certificate.status.name, "-", *certificate.reasons)
 print("sets of units whose reflection fits as well:", certificate.sign_patterns.astype(int).tolist())
 
 # %%
@@ -52,13 +54,11 @@ print("the first network:", sign_patterns(truth).ambiguous, " the twin:", sign_p
 # A unit whose kink lies beyond most of the rows is nearly linear there. The certificate counts the rows on the emptier side of
 # each kink: below :math:`d + 1` and a few to spare, reflections and linear parts cannot be excluded.
 
-rows = []
 for bias in (0.0, 1.0, 2.0, 2.5, 3.0):
     net = wl.Network(np.eye(4)[:, :2], a=[1.0, -1.0], b=[bias, 0.3], activation="relu")
     X, y = wl.draw(net, 1000, rng=4)
     certificate = wl.certify(net, X, y)
     beyond = int((X[:, 0] + bias <= 0).sum())
-    rows.append((bias, beyond, certificate.status.name))
     print(f"b = {bias:3.1f}: {beyond:3d} of 1000 rows beyond the kink, {certificate.status.name}")
 
 # %%

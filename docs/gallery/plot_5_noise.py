@@ -46,16 +46,16 @@ def true_values(result):
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
 IntervalsDisplay(result).plot(truth=true_values(result), ax=left)
-ResidualsDisplay(y, found.network.predict(X)).plot(kind="quantiles", ax=right)
+display = ResidualsDisplay(y, found.network.predict(X)).plot(kind="quantiles", ax=right)
 
 # %%
 # Coverage and efficiency
 # -----------------------
-# Twenty-five draws of the rows: the share of intervals that contain the truth should be 0.95, and the mean squared error of W
+# Forty draws of the rows: the share of intervals that contain the truth should be 0.95, and the mean squared error of W
 # the Cramér–Rao bound :math:`\sigma^2\,\mathrm{tr}(J^\top J)^{-1}`.
 
 covered, squared, bound = [], [], []
-for seed in range(25):
+for seed in range(40):
     X, y = wl.draw(truth, 1500, noise_std=0.2, rng=10 + seed)
     fit = gauss_newton(wl.samples.open(X, y), found.network, free="Wa", iterations=30).network
     result = inference(fit, X, y)

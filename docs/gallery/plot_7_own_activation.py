@@ -7,14 +7,14 @@ verified by sampling.
 """
 
 import numpy as np
+from array_api_compat import array_namespace
 
 import weightlift as wl
 from weightlift.activations import custom
-from weightlift.namespaces import array_namespace
 from weightlift.theory import check_properties
 
 # %%
-# The function must work on any array namespace, so write it with operators and the namespace of its argument. Here is
+# The function should work on any array namespace, so write it with operators and the namespace of its argument. Here is
 # :math:`\varphi(z) = z\,e^{-z^2/2}`, odd and bounded:
 
 

@@ -28,7 +28,7 @@ TARGETS = ("scores", "logits", "probabilities")
 class OneHiddenLayerClassifier(OneHiddenLayerRegressor):
     """A teacher's network from its scores, logits or probabilities of class 1.
 
-    Parameters are those of `OneHiddenLayerRegressor`, and
+    The parameters are those of `OneHiddenLayerRegressor`, and one more:
 
     targets : {"probabilities", "logits", "scores"}, default="probabilities"
         What y holds. Probabilities must lie strictly between 0 and 1. Logits and scores are f(x) itself.
