@@ -230,7 +230,7 @@ class _Case:
         units = np.flatnonzero(other.any(axis=0)) if len(other) else np.arange(net.n_units)
         ambiguous = self._ambiguous(
             f"Reflecting {_units(units.tolist(), verb=False)} leaves the function unchanged ({len(other)} other "
-            "sign patterns): no data can tell which is right.",
+            f"sign pattern{'s' * (len(other) != 1)}): no data can tell which is right.",
             units,
         )
         return replace(ambiguous, sign_patterns=other)

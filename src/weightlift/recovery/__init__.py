@@ -35,7 +35,8 @@ from weightlift.subspace import SecondMoment, estimate_rank
 __all__ = ["Recovery", "StageReport", "recover"]
 
 DEFAULT_WORK = 15_000.0
-WIDTHS_AROUND = (0, 1, -1, 2, -2, 3)
+AROUND = (0, 1, -1, 2, -2, 3)  # widths tried beside the guess
+AT_ONCE, QUICK_SHARE = (0, 1, -1, 2, 3, 4, 5, 6), 1 / 40  # before that, with this share of the work each: exact fits come early
 
 
 @dataclass(frozen=True)
@@ -118,22 +119,24 @@ def _recover(problem: Problem, width: int, max_work: float) -> Recovery:
 
 
 def _auto(problem: Problem, max_work: float) -> Recovery:
-    """Widths around the rank of the residual second moment, nearest first; the certificate refuses the wrong ones."""
+    """Widths around the rank of the residual second moment, in haste, then with care; the certificate refuses wrong ones."""
     evidence, guess = _rank_evidence(problem)
-    widths = [w for w in dict.fromkeys(guess + step for step in WIDTHS_AROUND) if w >= 1]
     best: Recovery | None = None
     stages: list[StageReport] = []
-    for width in widths:
-        if problem.rows.n <= problem.parameters(width) and best is not None:
-            evidence.append(f"width {width}: more parameters than rows, not tried")
-            continue
-        found = _recover(problem, width, max_work / len(widths))
-        stages.extend(found.stages)
-        evidence.append(f"width {width}: {found.certificate.status.name}, {found.certificate.reasons[0]}")
-        if found.certificate:
-            return replace(found, stages=tuple(stages), width_evidence=tuple(evidence))
-        if best is None or found.certificate.residual_max < best.certificate.residual_max:
-            best = found
+    quick = QUICK_SHARE * max_work
+    thorough = (max_work - quick * len(AT_ONCE)) / len(AROUND)
+    for steps, work in ((AT_ONCE, quick), (AROUND, thorough)):
+        for width in [guess + step for step in steps if guess + step >= 1]:
+            if problem.rows.n <= problem.parameters(width) and best is not None:
+                evidence.append(f"width {width}: more parameters than rows, not tried")
+                continue
+            found = _recover(problem, width, work)
+            stages.extend(found.stages)
+            evidence.append(f"width {width}: {found.certificate.status.name}, {found.certificate.reasons[0]}")
+            if found.certificate:
+                return replace(found, stages=tuple(stages), width_evidence=tuple(evidence))
+            if best is None or found.certificate.residual_max < best.certificate.residual_max:
+                best = found
     assert best is not None
     return replace(best, stages=tuple(stages), width_evidence=tuple(evidence))
 
