@@ -14,9 +14,10 @@ import pytest
 from typer.testing import CliRunner
 
 from weightlift.cli import app
-from weightlift.reproduce import Claim, Grid, Recipe, command, figures, page
+from weightlift.reproduce import Claim, Grid, Recipe, command, figures, page, recipes
 from weightlift.reproduce.__main__ import main
 from weightlift.reproduce.store import Store
+from weightlift.reproduce.sweep import SweepError
 
 CLAIMS = [Claim("a|b holds", "`x` < 1", True), Claim("c holds", "<no>", False), Claim("d holds", "?", None)]
 
@@ -158,3 +159,19 @@ def test_cells_and_tables_need_numpy_and_scipy_alone(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout == "1\n"
     assert {path.name for path in (tmp_path / "zhang2019").iterdir()} == {"fig2a.csv"}
+
+
+def test_a_figure_that_fails_does_not_keep_the_others_from_being_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = recipes("zhong2017", "fig1c") + recipes("zhang2019", "fig2a")
+
+    def fail_first(recipe: object, *arguments: object) -> object:
+        if recipe is chosen[0]:
+            raise SweepError("1 of 5 cells failed.")
+        made.append(recipe)
+        raise SweepError("and this one too.")
+
+    made: list[object] = []
+    monkeypatch.setattr(figures, "_reproduced", fail_first)
+    with pytest.raises(SweepError, match=r"(?s)fig1c: 1 of 5 cells failed.*fig2a: and this one too"):
+        figures.reproduce(chosen, tmp_path)
+    assert made == [chosen[1]]

@@ -60,15 +60,15 @@ def reflected_rivals(samples: Samples, gauge: Gauge, ceiling: float = math.inf) 
 def refitted(samples: Samples, gauge: Gauge, patterns: np.ndarray, *, damping: float = FIRST_DAMPING) -> list[Network]:
     """The networks with the units of each pattern reflected, refitted."""
     starts = [reflect(gauge.network, pattern, offset=gauge.free.c) for pattern in patterns]
-    return _refined(samples, starts, gauge.free.names, damping) if starts else []
+    return refined(samples, starts, gauge.free.names, damping) if starts else []
 
 
-def _refined(samples: Samples, starts: list[Network], free: str, damping: float) -> list[Network]:
+def refined(samples: Samples, starts: list[Network], free: str, damping: float) -> list[Network]:
     """All together; one by one where a singular matrix ends that, and as they are where it is their own."""
     try:
         fit = gauss_newton(samples, Students.of(*starts), free=free, iterations=ITERATIONS, tol=1e-6, damping=damping)
     except np.linalg.LinAlgError:
-        return starts if len(starts) == 1 else [net for s in starts for net in _refined(samples, [s], free, damping)]
+        return starts if len(starts) == 1 else [net for s in starts for net in refined(samples, [s], free, damping)]
     return [fit.students.network(i) for i in range(len(starts))]
 
 

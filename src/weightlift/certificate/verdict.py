@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from weightlift.certificate.absorption import absorbed_patterns
+from weightlift.certificate.cells import other_arrangements
 from weightlift.certificate.exactness import (
     LARGEST_PRECISION,
     ROUNDING_FACTOR,
@@ -33,7 +34,7 @@ from weightlift.certificate.exactness import (
 from weightlift.certificate.gauge import Gauge
 from weightlift.certificate.information import Information
 from weightlift.certificate.regularity import examine
-from weightlift.certificate.rivals import refitted
+from weightlift.certificate.rivals import refined, refitted
 from weightlift.certificate.rows import TINY, Agreement, DistinctRows, Sides, count_distinct, rows_beside
 from weightlift.certificate.status import Certificate, Evidence, Status
 from weightlift.certificate.uniqueness import symmetries, unique
@@ -44,6 +45,11 @@ from weightlift.samples import Samples
 from weightlift.samples import open as open_samples
 
 SIZES = 1e-70, 1e70  # of the target, whose fourth powers are needed
+SINGLE_PRECISION = 2.0**29  # single over double precision's unit roundoff
+SINGLE = (
+    "The residuals are of the size of single-precision rounding errors: the data were computed or stored in float32. Compute "
+    "them in float64 for an exact certificate."
+)
 SPARE_ROWS = 8  # distinct rows beyond the parameters, at least
 RIVAL_LEVEL, RIVAL_DAMPING = 1e3, 1e-9  # a refit need not end as exactly as the fit did to count as another one
 SPARE_SIDE = 5  # distinct rows on a unit's emptier side beyond its coordinates, at least
@@ -138,8 +144,8 @@ class _Case:
         e, p = self.blank.evidence, self.gauge.size
         if e.n_distinct < p + SPARE_ROWS:
             return self._failed(
-                f"{e.n_distinct} distinct rows cannot determine {p} parameters and confirm them; give at least "
-                f"{p + SPARE_ROWS}, better three a parameter."
+                f"{e.n_distinct} distinct rows{f', beside {e.heldout_rows} held out,' if e.heldout_rows else ''} cannot "
+                f"determine {p} parameters and confirm them; give at least {p + SPARE_ROWS + e.heldout_rows}, better three a parameter."
             )
         if not all(math.isfinite(v) for v in (e.residual_max, e.rounding_level, self.error)):
             return self._failed("Squares of the values overflow on these rows, or vanish; rescale the inputs or the target.")
@@ -173,6 +179,7 @@ class _Case:
         this = replace(self, blank=replace(self.blank, precision=precision))
         doubt = this._doubt(SPARE_SIDE, precision)
         doubt = this._rival(information, precision) if doubt is None else doubt
+        doubt = this._arrangement(precision) if doubt is None else doubt
         if doubt is not None:
             return doubt
         reasons = [f"All {e.n_rows} rows agree to rounding, {e.n_distinct - p} more than parameters."]
@@ -181,6 +188,8 @@ class _Case:
             reasons.append(
                 "No rows were held out: units that none of the rows activates, or tells from another one, cannot be excluded."
             )
+        elif disagreement >= 1.0:
+            reasons.append(f"{e.heldout_rows} held-out rows agree, too few to bound how often the truth differs.")
         else:
             reasons.append(
                 f"{e.heldout_rows} held-out rows agree: the network differs from the truth with probability at "
@@ -243,10 +252,8 @@ class _Case:
                 "Reflected units could fit these rows as well in too many ways to be tried; give more rows.",
                 range(self.gauge.network.n_units),
             )
-        tol = max(1e-9, 10 * float(precision.max()))
         for pattern, rival in zip(patterns, refitted(self.samples, self.gauge, patterns, damping=RIVAL_DAMPING), strict=True):
-            level = float(self.samples.fold(Agreement(rival))[0])
-            if level <= RIVAL_LEVEL and not rival.equivalent(self.gauge.network, tol):
+            if self._as_exact(rival, precision):
                 units = np.flatnonzero(pattern).tolist()
                 return self._ambiguous(
                     f"With {_units(units, verb=False)} reflected another network of this width fits the rows to rounding: they "
@@ -254,6 +261,31 @@ class _Case:
                     units,
                 )
         return None
+
+    def _arrangement(self, precision: np.ndarray) -> Certificate | None:
+        """Another network, with other kinks, that explains the rows as exactly."""
+        rivals = other_arrangements(self.samples, self.gauge)
+        every = range(self.gauge.network.n_units)
+        if rivals is None:
+            return self._ambiguous(
+                "The rows fall into so few cells between the kinks that units with other kinks may fit them as well; give rows "
+                "that are spread more evenly.",
+                every,
+            )
+        for rival in refined(self.samples, rivals, self.gauge.free.names, RIVAL_DAMPING) if rivals else []:
+            if self._as_exact(rival, precision):
+                return self._ambiguous(
+                    "Another network of this width, with other kinks, fits the rows to rounding: they lie in too few places to "
+                    "tell which is right. Give rows elsewhere.",
+                    every,
+                )
+        return None
+
+    def _as_exact(self, rival: Network, precision: np.ndarray) -> bool:
+        """Whether another network than this one explains the rows nearly as exactly."""
+        level = float(self.samples.fold(Agreement(rival))[0])
+        tol = max(1e-9, 10 * float(precision.max()))
+        return level <= RIVAL_LEVEL and not rival.equivalent(self.gauge.network, tol)
 
     def _empty_sides(self, spare: int) -> Certificate | None:
         """A kinked unit with few rows on one side is there a polynomial that other units, or its reflection, may carry."""
@@ -275,6 +307,8 @@ class _Case:
     def _statistical(self, information: Information) -> Certificate:
         finding = examine(self.samples, information, self.blank, self.effective_rows, self.rng)
         this = replace(self, blank=finding)
+        if finding.status is Status.FAILED and self.blank.evidence.rounding_level <= SINGLE_PRECISION * ROUNDING_FACTOR:
+            return replace(finding, reasons=(SINGLE, *finding.reasons))
         if finding.status is not Status.STATISTICAL:
             return finding
         spare = 2 * (self.gauge.network.n_inputs + 1) - self.gauge.unit_size

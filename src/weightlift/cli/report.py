@@ -36,12 +36,12 @@ def stage_table(recovery: Recovery, seconds: float) -> Table:
 
     table = new_table(f"Stages ({seconds:.2f} s in all)")
     table.add_column("stage")
-    for name in ("starts", "work", "passes", "risk"):
+    for name in ("units", "starts", "work", "passes", "risk"):
         table.add_column(name, justify="right")
     table.add_column("outcome", overflow="fold")
     for s in recovery.stages:
         risk = "–" if s.risk != s.risk else f"{s.risk:.1e}"
-        table.add_row(s.name, f"{s.starts}", f"{s.work:.0f}", f"{s.passes}", risk, escape(s.outcome))
+        table.add_row(s.name, f"{s.width}", f"{s.starts}", f"{s.work:.0f}", f"{s.passes}", risk, escape(s.outcome))
     table.caption = "work: Gauss–Newton steps of one start; risk: E r² / E y²"
     return table
 

@@ -202,7 +202,7 @@ class OneHiddenLayerRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
                 f"The units are not certified. {' '.join(fit.certificate.reasons)} Predictions may be useful; the units are "
                 "not to be read.",
                 NotCertifiedWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         return self
 

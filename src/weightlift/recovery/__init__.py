@@ -90,6 +90,8 @@ def recover(
     outputs = _known_outputs(output_weights, n_units)
     problem = Problem.of(X, y, sample_weight, get(activation), bias, offset, outputs, method, np.random.default_rng(rng))
     work = DEFAULT_WORK if max_work is None else float(max_work)
+    if not work >= 0:
+        raise ArgumentError(f"max_work must be at least 0, not {max_work!r}.")
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"), problem.threads():
         if n_units == "auto":
             return _auto(problem, work)
@@ -154,6 +156,8 @@ def _known_outputs(output_weights: Any, n_units: int | str) -> np.ndarray | None
         if output_weights != "free":
             raise ArgumentError(f"output_weights must be 'free' or an array of known weights, not {output_weights!r}.")
         return None
+    if n_units == "auto":
+        raise ArgumentError("known output_weights need n_units, their number; pass it instead of 'auto'.")
     values = np.asarray(output_weights, dtype=float)
     if values.ndim != 1 or len(values) != n_units or not np.all(np.isfinite(values) & (values != 0)):
         raise ArgumentError(f"output_weights must be 'free' or {n_units} known weights, finite and not zero.")

@@ -17,7 +17,7 @@ from weightlift.files import write_atomically
 from weightlift.reproduce import progress, style, tables
 from weightlift.reproduce.recipe import Claim, Recipe, Row
 from weightlift.reproduce.store import Run, Store
-from weightlift.reproduce.sweep import sweep
+from weightlift.reproduce.sweep import SweepError, sweep
 
 CELLS = "cells.sqlite"
 
@@ -56,20 +56,30 @@ def reproduce(
     """
     from weightlift.reproduce.page import write_page
 
-    found = []
+    found, failures = [], []
     for recipe in chosen:
-        cells = recipe.cells(size, seed=seed, trials=trials)
-        with Store(out / CELLS) as store, progress.shown(recipe.name) as report:
-            done = sweep(recipe.trial, cells, store, jobs=jobs or cores(), cost=recipe.cost, report=report)
-            run = Run(recipe.paper, recipe.figure, size, seed, trials, machine(), datetime.date.today().isoformat())
-            last = store.runs().get((recipe.paper, recipe.figure))
-            if not done and last is not None and (last.size, last.seed, last.trials) == (size, seed, trials):
-                run = last  # drawn again, perhaps on another machine
-            store.record(run)
-        found += completed([recipe], out, run)
+        try:
+            found.append(_reproduced(recipe, out, size, seed, trials, jobs or cores()))
+        except SweepError as error:
+            failures.append(f"{recipe.name}: {error}")
+            continue
         write_files(found[-1], out / recipe.paper)
         write_page(out)
+    if failures:
+        raise SweepError("\n".join(failures))
     return found
+
+
+def _reproduced(recipe: Recipe, out: Path, size: str, seed: int, trials: int | None, jobs: int) -> Reproduction:
+    cells = recipe.cells(size, seed=seed, trials=trials)
+    with Store(out / CELLS) as store, progress.shown(recipe.name) as report:
+        done = sweep(recipe.trial, cells, store, jobs=jobs, cost=recipe.cost, report=report)
+        run = Run(recipe.paper, recipe.figure, size, seed, trials, machine(), datetime.date.today().isoformat())
+        last = store.runs().get((recipe.paper, recipe.figure))
+        if not done and last is not None and (last.size, last.seed, last.trials) == (size, seed, trials):
+            run = last  # drawn again, perhaps on another machine
+        store.record(run)
+    return completed([recipe], out, run)[0]
 
 
 def completed(chosen: Iterable[Recipe], out: Path, run: Run | None = None) -> list[Reproduction]:

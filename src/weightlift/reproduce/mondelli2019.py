@@ -133,7 +133,7 @@ def decomposition_trial(rng: np.random.Generator, *, d: int, k: int, order: int,
     U = rng.standard_normal((d, k))
     U /= np.linalg.norm(U, axis=0)
     T = wl.decomposition.compose(np.ones(k), U, order)
-    if method == "kcl" and k > d:  # more components than the method can hold
+    if k > (d if method == "kcl" else d * (d + 1) // 2):  # more components than the method can hold
         return {"found": False, "residual": 1.0}
     found = wl.decompose(T, k, method=method, rng=int(rng.integers(2**31)))
     worst = float(np.min(np.max(np.abs(U.T @ found.factors), axis=1)))

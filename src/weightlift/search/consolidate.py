@@ -50,6 +50,8 @@ def consolidate(network: Network, *, offset: bool = False) -> Network | None:
     powers = _powers(U, polynomial)  # (q, count): coefficients of p(u_c) as a polynomial in (x, 1)
     R = powers @ rest
     keep = np.abs(g) > STRENGTH * np.abs(g).max()
+    if not keep.any():
+        return None
     U, g, powers = U[:, keep], g[keep], powers[:, keep]
     flips = _flips(powers * (s * g), R, offset)
     if flips is None:

@@ -1,0 +1,130 @@
+"""Other arrangements of kinks that explain the rows: rivals that share none of the units.
+
+On the rows where the units of a kinked φ have the sides B (k bits) f is a polynomial, φ′ = α + (β − α) B piece by piece.
+If another network fits all rows, its own bits B′ give the same polynomials. Let C have a row for every pattern of bits that
+occurs and a column for every unit, with a column of ones where α ≠ 0 or c is free. Where the units' polynomials are
+independent, C and C′ have the same column space: each column of B′ is a vector of it with entries 0 and 1 alone. Its
+coordinates at r = rank C pivot rows are bits, so that 2ʳ trials find all of them. Inputs in general position leave the
+columns of B and their complements, which `absorption` looks after; inputs in a few clusters may leave more, and for φ of
+degree one each choice of k of them is a rival.
+Cost  one pass, and 2ʳ products with at most `MOST_CELLS` rows.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from weightlift.certificate.gauge import Gauge
+from weightlift.namespaces import array_namespace, to_numpy
+from weightlift.network import Network
+from weightlift.risk import Students
+from weightlift.samples import Block, Samples, Sums
+
+MOST_CELLS = 512
+MOST_BITS = 16
+MOST_RIVALS = 256
+PLENTY = 3  # cells a unit, or three quarters of all there can be, that a second arrangement is not thought to survive
+TOLERANCE = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The sides that units take, packed in bytes, (cells, ⌈k/8⌉), and a row of each cell (cells, d); `MOST_CELLS` at most."""
+
+    network: Network
+
+    @property
+    def floats_per_row(self) -> int:
+        return 4 * self.network.n_units + self.network.n_inputs
+
+    def __call__(self, block: Block) -> Sums:
+        xp = array_namespace(block.X)
+        students = Students.of(self.network).like(block.X)
+        z = to_numpy(students.preactivations(block.X))[:, 0, :]
+        X = to_numpy(xp.astype(block.X, xp.float64))
+        used = slice(None) if block.w is None else to_numpy(block.w) > 0
+        return _first_of_each(np.packbits(z[used] > self.network.activation.kinks[0], axis=1), X[used])
+
+    def merge(self, left: Sums, right: Sums) -> Sums:
+        return _first_of_each(*(np.concatenate(pair) for pair in zip(left, right, strict=True)))
+
+
+def _first_of_each(packed: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    cells, first = np.unique(packed, axis=0, return_index=True)
+    return cells[:MOST_CELLS], X[first[:MOST_CELLS]]
+
+
+def other_arrangements(samples: Samples, gauge: Gauge) -> list[Network] | None:
+    """Networks with other kinks that may explain the rows, to be refitted; None where there may be some that are not found."""
+    net = gauge.network
+    k = net.n_units
+    if len(net.activation.kinks) != 1:
+        return []
+    packed, X = samples.fold(Cells(net))
+    B = np.unpackbits(packed, axis=1, count=k).astype(float)
+    ones = gauge.free.c or _left_slope(net) != 0.0
+    C = np.hstack([B, np.ones((len(B), 1))]) if ones else B
+    units = np.vstack([net.a * net.W, net.a * net.b]) if net.activation.degree == 1 else np.vstack([net.W, net.b])
+    independent = np.linalg.matrix_rank(units) == k
+    if not independent or C.shape[1] > MOST_BITS:
+        enough = min(PLENTY * k, math.ceil(0.75 * _most_cells(k, net.n_inputs, gauge.free.b)), MOST_CELLS)
+        return [] if len(B) >= enough else None
+    columns = _binary_vectors(C)
+    own = np.hstack([B, 1.0 - B, np.zeros((len(B), 1)), np.ones((len(B), 1))])
+    new = columns[:, [not (column[:, None] == own).all(axis=0).any() for column in columns.T]]
+    if not new.shape[1]:
+        return []
+    if net.activation.degree != 1 or ones:
+        return None
+    return _rivals(gauge, B, new, units, X)
+
+
+def _most_cells(k: int, d: int, biased: bool) -> int:
+    """Into how many cells k hyperplanes in general position cut Rᵈ; those without biases meet in 0  [Schläfli's count]."""
+    if biased:
+        return sum(math.comb(k, i) for i in range(d + 1))
+    return 2 * sum(math.comb(k - 1, i) for i in range(d))
+
+
+def _left_slope(network: Network) -> float:
+    kink = network.activation.kinks[0]
+    return float(network.activation.derivative(np.array([kink - 1.0]))[0])
+
+
+def _binary_vectors(C: np.ndarray) -> np.ndarray:
+    """(cells, m) all vectors of the column space of C with entries 0 and 1."""
+    Q, R, _ = scipy.linalg.qr(C, mode="economic", pivoting=True)
+    r = int(np.count_nonzero(np.abs(np.diagonal(R)) > 1e-9 * abs(R[0, 0])))
+    Q = Q[:, :r]
+    _, _, pivots = scipy.linalg.qr(Q.T, mode="economic", pivoting=True)
+    basis = Q @ np.linalg.inv(Q[pivots[:r]])  # (cells, r), the identity at the pivots
+    bits = (np.arange(2**r)[:, None] >> np.arange(r) & 1).astype(float)  # (2ʳ, r)
+    for row in basis:
+        value = bits @ row
+        bits = bits[np.minimum(np.abs(value), np.abs(value - 1.0)) <= TOLERANCE]
+    return np.asarray(np.rint(basis @ bits.T))
+
+
+def _rivals(gauge: Gauge, B: np.ndarray, new: np.ndarray, units: np.ndarray, X: np.ndarray) -> list[Network] | None:
+    """Every choice of k columns, some of them new, that carries the same linear functions: B′Θ′ = BΘ."""
+    net, k = gauge.network, B.shape[1]
+    columns = np.hstack([B, new])
+    if math.comb(columns.shape[1], k) > MOST_RIVALS:
+        return None
+    inputs = np.hstack([X, np.ones((len(X), 1))])
+    found = []
+    for chosen in itertools.combinations(range(columns.shape[1]), k):
+        A = columns[:, chosen]
+        if chosen == tuple(range(k)) or np.linalg.matrix_rank(A) < k:
+            continue
+        theta = np.linalg.lstsq(A, B @ units.T)[0]  # (k, d + 1): a(w, b)
+        agreement = np.sum((inputs @ theta.T) * (2.0 * A - 1.0), axis=0)  # a(⟨w, x⟩ + b) has the sign of a where A = 1
+        a = np.where(agreement < 0, -1.0, 1.0)
+        W, b = (theta[:, :-1] * a[:, None]).T, theta[:, -1] * a if gauge.free.b else None
+        found.append(Network(W, a, b, net.c, net.activation))
+    return found
