@@ -145,7 +145,8 @@ class _Case:
         if e.n_distinct < p + SPARE_ROWS:
             return self._failed(
                 f"{e.n_distinct} distinct rows{f', beside {e.heldout_rows} held out,' if e.heldout_rows else ''} cannot "
-                f"determine {p} parameters and confirm them; give at least {p + SPARE_ROWS + e.heldout_rows}, better three a parameter."
+                f"determine {p} parameters and confirm them; give at least {p + SPARE_ROWS + e.heldout_rows}, better three "
+                "a parameter."
             )
         if not all(math.isfinite(v) for v in (e.residual_max, e.rounding_level, self.error)):
             return self._failed("Squares of the values overflow on these rows, or vanish; rescale the inputs or the target.")
