@@ -17,6 +17,7 @@ Cost  EXACT: three passes, O(n p²) and O(p³). STATISTICAL: besides these a doz
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -265,6 +266,10 @@ class _Case:
 
     def _arrangement(self, precision: np.ndarray) -> Certificate | None:
         """Another network, with other kinks, that explains the rows as exactly."""
+        return self._other_kinks(lambda rival: self._as_exact(rival, precision), "to rounding")
+
+    def _other_kinks(self, fits: Callable[[Network], bool], how: str) -> Certificate | None:
+        """AMBIGUOUS where a network with another arrangement of the kinks fits, or may and cannot be looked for."""
         rivals = other_arrangements(self.samples, self.gauge)
         every = range(self.gauge.network.n_units)
         if rivals is None:
@@ -274,10 +279,10 @@ class _Case:
                 every,
             )
         for rival in refined(self.samples, rivals, self.gauge.free.names, RIVAL_DAMPING) if rivals else []:
-            if self._as_exact(rival, precision):
+            if fits(rival):
                 return self._ambiguous(
-                    "Another network of this width, with other kinks, fits the rows to rounding: they lie in too few places to "
-                    "tell which is right. Give rows elsewhere.",
+                    f"Another network of this width, with other kinks, fits the rows {how}: they lie in too few places to tell "
+                    "which is right. Give rows elsewhere.",
                     every,
                 )
         return None
@@ -323,10 +328,16 @@ class _Case:
             return this._failed(
                 "The held-out rows have larger residuals than the fitted ones; give more rows, or another width."
             )
-        for doubt in (this._other_signs(1e-6), this._empty_sides(spare)):
+        for doubt in (this._other_signs(1e-6), this._empty_sides(spare), this._other_kinks(this._as_good, "as well")):
             if doubt is not None:
                 return doubt
         return finding
+
+    def _as_good(self, rival: Network) -> bool:
+        """Whether another network than this one has nearly as small a sum of squares, 60 σ² being far beyond chance."""
+        own, other = (float(self.samples.fold(Agreement(net))[5]) for net in (self.gauge.network, rival))
+        sigma = self.blank.evidence.noise_std or 0.0
+        return other <= own + 60 * sigma**2 and not self.blank.locate(rival)[0].all()
 
     def _surprising(self, finding: Certificate) -> bool:
         """Whether the mean square over h held-out rows exceeds σ²(1 + p/n) by 4 √((2 + κ)/h), excess kurtosis κ ≤ 4."""
