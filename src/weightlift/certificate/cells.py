@@ -5,8 +5,8 @@ If another network fits all rows, its own bits B′ give the same polynomials. L
 occurs and a column for every unit, with a column of ones where α ≠ 0 or c is free. Where the units' polynomials are
 independent, C and C′ have the same column space: each column of B′ is a vector of it with entries 0 and 1 alone. Its
 coordinates at r = rank C pivot rows are bits, so that 2ʳ trials find all of them. Inputs in general position leave the
-columns of B and their complements, which `absorption` looks after; inputs in a few clusters may leave more, and for φ of
-degree one each choice of k of them is a rival.
+columns of B and, with the ones, their complements; inputs in a few clusters may leave more. For φ of degree one each choice of
+k columns that carries the same functions, with kinks on the right side of the rows, is a rival.
 Cost  one pass, and 2ʳ products with at most `MOST_CELLS` rows.
 """
 
@@ -27,7 +27,8 @@ from weightlift.samples import Block, Samples, Sums
 
 MOST_CELLS = 512
 MOST_BITS = 16
-MOST_RIVALS = 256
+MOST_CHOICES, MOST_RIVALS = 5_000, 64  # of columns, and those whose kinks lie where they should
+MOST_REFLECTED = 8  # units of which every set is reflected
 PLENTY = 3  # cells a unit, or three quarters of all there can be, that a second arrangement is not thought to survive
 TOLERANCE = 1e-7
 
@@ -74,14 +75,31 @@ def other_arrangements(samples: Samples, gauge: Gauge) -> list[Network] | None:
     if not independent or C.shape[1] > MOST_BITS:
         enough = min(PLENTY * k, math.ceil(0.75 * _most_cells(k, net.n_inputs, gauge.free.b)), MOST_CELLS)
         return [] if len(B) >= enough else None
-    columns = _binary_vectors(C)
-    own = np.hstack([B, 1.0 - B, np.zeros((len(B), 1)), np.ones((len(B), 1))])
-    new = columns[:, [not (column[:, None] == own).all(axis=0).any() for column in columns.T]]
-    if not new.shape[1]:
+    choices = _choices(B, _binary_vectors(C))
+    if choices == []:
         return []
-    if net.activation.degree != 1 or ones:
+    if choices is None or net.activation.degree != 1:
         return None
-    return _rivals(gauge, B, new, units, X)
+    return _rivals(gauge, B, choices, units, X, ones)
+
+
+def _choices(B: np.ndarray, columns: np.ndarray) -> list[np.ndarray] | None:
+    """The matrices A, other than B, that k of these columns make; reflections of B alone where no column is new."""
+    k = B.shape[1]
+    columns = columns[:, columns.any(axis=0)]
+    own = {column.tobytes() for column in (B.T > 0)}
+    known = own | {column.tobytes() for column in (B.T == 0)} | {np.ones(len(B), dtype=bool).tobytes()}
+    keys = [column.tobytes() for column in (columns.T > 0)]
+    if any(key not in known for key in keys):
+        if math.comb(len(keys), k) > MOST_CHOICES:
+            return None
+        chosen = [c for c in itertools.combinations(range(len(keys)), k) if {keys[i] for i in c} != own]
+        return [columns[:, c] for c in chosen]
+    flippable = np.array([(column == 0).tobytes() in keys for column in B.T])
+    if not flippable.any() or k > MOST_REFLECTED:
+        return []
+    flips = (np.arange(1, 2**k)[:, None] >> np.arange(k) & 1).astype(bool)
+    return [np.where(flip, 1.0 - B, B) for flip in flips if not (flip & ~flippable).any()]
 
 
 def _most_cells(k: int, d: int, biased: bool) -> int:
@@ -110,21 +128,33 @@ def _binary_vectors(C: np.ndarray) -> np.ndarray:
     return np.asarray(np.rint(basis @ bits.T))
 
 
-def _rivals(gauge: Gauge, B: np.ndarray, new: np.ndarray, units: np.ndarray, X: np.ndarray) -> list[Network] | None:
-    """Every choice of k columns, some of them new, that carries the same linear functions: B′Θ′ = BΘ."""
+def _rivals(
+    gauge: Gauge, B: np.ndarray, choices: list[np.ndarray], units: np.ndarray, X: np.ndarray, ones: bool
+) -> list[Network] | None:
+    """The choices A that carry the same affine functions with kinks where A has its steps.
+
+    f is (β − α) BΘ + 1 (α ΣΘ + (0, c)) cell by cell, Θ (k, d + 1) the units a(w, b); so is the rival, with A and Θ′.
+    """
     net, k = gauge.network, B.shape[1]
-    columns = np.hstack([B, new])
-    if math.comb(columns.shape[1], k) > MOST_RIVALS:
-        return None
+    alpha = _left_slope(net)
+    step = float(net.activation.derivative(np.array([net.activation.kinks[0] + 1.0]))[0]) - alpha
+    target = step * B @ units.T + alpha * units.sum(axis=1)
+    target[:, -1] += net.c
+    size = TOLERANCE * float(np.abs(target).max())
     inputs = np.hstack([X, np.ones((len(X), 1))])
     found = []
-    for chosen in itertools.combinations(range(columns.shape[1]), k):
-        A = columns[:, chosen]
-        if chosen == tuple(range(k)) or np.linalg.matrix_rank(A) < k:
+    for A in choices:
+        full = np.hstack([A, np.ones((len(A), int(ones)))])
+        if np.linalg.matrix_rank(full) < full.shape[1]:
             continue
-        theta = np.linalg.lstsq(A, B @ units.T)[0]  # (k, d + 1): a(w, b)
-        agreement = np.sum((inputs @ theta.T) * (2.0 * A - 1.0), axis=0)  # a(⟨w, x⟩ + b) has the sign of a where A = 1
-        a = np.where(agreement < 0, -1.0, 1.0)
-        W, b = (theta[:, :-1] * a[:, None]).T, theta[:, -1] * a if gauge.free.b else None
-        found.append(Network(W, a, b, net.c, net.activation))
-    return found
+        theta = np.linalg.lstsq(full, target)[0] / step
+        left = step * theta[-1] - alpha * theta[:k].sum(axis=0) if ones else np.zeros(target.shape[1])  # (0, c′)
+        if np.abs(step * full @ theta - target).max() > size or np.abs(left[:-1]).max() > size:
+            continue
+        value = (inputs @ theta[:k].T) * (2.0 * A - 1.0)  # a(⟨w, x⟩ + b) has the sign of a where A = 1, the other where A = 0
+        a = np.where(value.sum(axis=0) < 0, -1.0, 1.0)
+        if (a * value).min() < -TOLERANCE * np.abs(value).max():
+            continue
+        W, b = theta[:k, :-1].T * a, theta[:k, -1] * a if gauge.free.b else None
+        found.append(Network(W, a, b, float(left[-1]) if gauge.free.c else net.c, net.activation))
+    return found if len(found) <= MOST_RIVALS else None
