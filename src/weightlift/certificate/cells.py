@@ -80,7 +80,7 @@ def other_arrangements(samples: Samples, gauge: Gauge) -> list[Network] | None:
         return []
     if choices is None or net.activation.degree != 1:
         return None
-    return _rivals(gauge, B, choices, units, X, ones)
+    return _rivals(gauge, B, choices, units, X)
 
 
 def _choices(B: np.ndarray, columns: np.ndarray) -> list[np.ndarray] | None:
@@ -129,32 +129,35 @@ def _binary_vectors(C: np.ndarray) -> np.ndarray:
 
 
 def _rivals(
-    gauge: Gauge, B: np.ndarray, choices: list[np.ndarray], units: np.ndarray, X: np.ndarray, ones: bool
+    gauge: Gauge, B: np.ndarray, choices: list[np.ndarray], units: np.ndarray, X: np.ndarray
 ) -> list[Network] | None:
     """The choices A that carry the same affine functions with kinks where A has its steps.
 
-    f is (β − α) BΘ + 1 (α ΣΘ + (0, c)) cell by cell, Θ (k, d + 1) the units a(w, b); so is the rival, with A and Θ′.
+    Cell by cell f is S_B Θ + 1 (0, c), S_B = α + (β − α) B the slopes and Θ (k, d + 1) the units a(w, b); so is the rival,
+    with S_A and Θ′.
     """
-    net, k = gauge.network, B.shape[1]
+    net = gauge.network
     alpha = _left_slope(net)
     step = float(net.activation.derivative(np.array([net.activation.kinks[0] + 1.0]))[0]) - alpha
-    target = step * B @ units.T + alpha * units.sum(axis=1)
-    target[:, -1] += net.c
-    size = TOLERANCE * float(np.abs(target).max())
+    target = (alpha + step * B) @ units.T
+    size = TOLERANCE * float(np.abs(target).max() + abs(net.c))
     inputs = np.hstack([X, np.ones((len(X), 1))])
     found = []
     for A in choices:
-        full = np.hstack([A, np.ones((len(A), int(ones)))])
-        if np.linalg.matrix_rank(full) < full.shape[1]:
+        S = alpha + step * A
+        if np.linalg.matrix_rank(S) < S.shape[1]:
             continue
-        theta = np.linalg.lstsq(full, target)[0] / step
-        left = step * theta[-1] - alpha * theta[:k].sum(axis=0) if ones else np.zeros(target.shape[1])  # (0, c′)
-        if np.abs(step * full @ theta - target).max() > size or np.abs(left[:-1]).max() > size:
+        theta, c = np.linalg.lstsq(S, target)[0], net.c
+        if gauge.free.c:
+            with_c = np.linalg.lstsq(np.hstack([S, np.ones((len(S), 1))]), target[:, -1] + net.c)[0]
+            theta[:, -1], c = with_c[:-1], float(with_c[-1])
+        left = S @ theta - target
+        left[:, -1] += c - net.c
+        if np.abs(left).max() > size:
             continue
-        value = (inputs @ theta[:k].T) * (2.0 * A - 1.0)  # a(⟨w, x⟩ + b) has the sign of a where A = 1, the other where A = 0
+        value = (inputs @ theta.T) * (2.0 * A - 1.0)  # a(⟨w, x⟩ + b) has the sign of a where A = 1, the other where A = 0
         a = np.where(value.sum(axis=0) < 0, -1.0, 1.0)
-        if (a * value).min() < -TOLERANCE * np.abs(value).max():
-            continue
-        W, b = theta[:k, :-1].T * a, theta[:k, -1] * a if gauge.free.b else None
-        found.append(Network(W, a, b, float(left[-1]) if gauge.free.c else net.c, net.activation))
+        if (a * value).min() >= -TOLERANCE * np.abs(value).max():
+            b = theta[:, -1] * a if gauge.free.b else None
+            found.append(Network(theta[:, :-1].T * a, a, b, c, net.activation))
     return found if len(found) <= MOST_RIVALS else None
