@@ -107,7 +107,7 @@ class Tee(io.TextIOBase):
 
 def environment() -> str:
     """Versions, BLAS and processor in one line."""
-    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]  # type: ignore[index,call-overload]
+    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     versions = [f"Python {platform.python_version()}"]
     for package in ("weightlift", "numpy", "scipy", "scikit-learn", "torch", "tensorly", "pyscnn", "pyarrow", "dask"):
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):

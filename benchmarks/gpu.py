@@ -94,11 +94,11 @@ def wide(torch: Any, options: argparse.Namespace) -> None:
     for solver in options.solver:
         if torch.cuda.is_available():
             torch.cuda.reset_peak_memory_stats()
-        timed(torch, lambda solver=solver: gauss_newton(samples, start, iterations=1, solver=solver))  # type: ignore[misc]
+        timed(torch, lambda solver=solver: gauss_newton(samples, start, iterations=1, solver=solver))
         found: list[Any] = []
         seconds = timed(
             torch,
-            lambda solver=solver, found=found: found.append(  # type: ignore[misc]
+            lambda solver=solver, found=found: found.append(
                 gauss_newton(samples, start, iterations=WIDE_STEPS, solver=solver)
             ),
         )

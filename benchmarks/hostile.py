@@ -232,7 +232,7 @@ def table(outcomes: list[Outcome]) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=int, default=2000)
     parser.add_argument("--start", type=int, default=0, help="number of the first case of every family")
     parser.add_argument("--jobs", type=int, default=1, help="cases side by side, each with one BLAS thread")

@@ -165,9 +165,9 @@ def pytorch(optimizer: Callable[..., object]) -> Method:
                 ramp = torch.relu(X @ W)
                 return torch.mean(((ramp * ramp if activation == "squared_relu" else ramp) @ a - y) ** 2) / 2
 
-            for _ in optimizer([W, a], loss):  # type: ignore[attr-defined]
+            for _ in optimizer([W, a], loss):
                 pass
-            value = float(loss().detach())  # type: ignore[attr-defined]
+            value = float(loss().detach())
             network = wl.Network(W.detach().numpy().copy(), a.detach().numpy().copy(), activation=activation)
             if best is None or value < best[0]:
                 best = value, network

@@ -127,7 +127,7 @@ def torch_loop(X: np.ndarray, y: np.ndarray, W: np.ndarray, s: float) -> object:
 
 
 @njit(fastmath=True)
-def naive(X, y, W, s):  # type: ignore[no-untyped-def]
+def naive(X, y, W, s):
     """The same as a compiled loop, two passes over the weights a step."""
     d, k = W.shape
     average, squares = W.copy(), np.empty_like(y)

@@ -156,7 +156,7 @@ def dask(options: argparse.Namespace) -> None:
         elapsed, spent = [], []
         for _ in range(4):
             with threadpool_limits(limits=2):
-                elapsed.append([timed(lambda s=s: s.mean(statistic)) for s in (far, near)])  # type: ignore[misc]
+                elapsed.append([timed(lambda s=s: s.mean(statistic)) for s in (far, near)])
             with threadpool_limits(limits=1):
                 before = everyone()
                 far.mean(statistic)

@@ -73,7 +73,7 @@ def compare(seed: list[int], *, rows: int = ROWS, limit: float = LIMIT) -> dict[
     found["gradient descent from the tensor start"] = timed(lambda: _gradient_descent(X, y, start), limit)
     if importlib.util.find_spec("torch") is not None:
         for name, optimizer in (("PyTorch L-BFGS, restarts", _lbfgs), ("PyTorch Adam, restarts", _adam)):
-            found[name] = timed(lambda optimizer=optimizer: _restarts(X, y, optimizer), limit)  # type: ignore[misc]
+            found[name] = timed(lambda optimizer=optimizer: _restarts(X, y, optimizer), limit)
     return found
 
 
@@ -136,7 +136,7 @@ def _lbfgs(parameters: list[object], loss: Callable[[], object]) -> Iterator[Non
     def closure() -> object:
         optimizer.zero_grad()
         value = loss()
-        value.backward()  # type: ignore[attr-defined]
+        value.backward()
         return value
 
     last = math.inf
@@ -160,11 +160,11 @@ def _adam(parameters: list[object], loss: Callable[[], object]) -> Iterator[None
         for _ in range(chunk):
             optimizer.zero_grad()
             value = loss()
-            value.backward()  # type: ignore[attr-defined]
+            value.backward()
             optimizer.step()
             schedule.step()
         yield
-        now = float(value.detach())  # type: ignore[attr-defined]
+        now = float(value.detach())
         if now > 0.999 * last and now > 1e-6:
             return
         last = now

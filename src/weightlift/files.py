@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from weightlift.errors import FileFormatError
 
@@ -37,6 +39,25 @@ def read_checked(path: str | os.PathLike[str], *, max_bytes: int) -> bytes:
     if size > max_bytes:
         raise FileFormatError(f"{path} has {size} bytes, more than the {max_bytes} a network file may have.")
     return path.read_bytes()
+
+
+def weightlift_header(content: bytes, path: object, *, kind: str, format: str, version: int) -> dict[str, Any]:
+    """The package's own header inside that of a safetensors file, whose length stands in the first eight bytes.
+
+    kind: what the file should hold, for the message where it does not.
+    """
+    length = int.from_bytes(content[:8], "little")
+    if len(content) < 8 or length > len(content) - 8:
+        raise FileFormatError(f"{path} is truncated or is not a safetensors file.")
+    try:
+        header = json.loads(json.loads(content[8 : 8 + length])["__metadata__"]["weightlift"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise FileFormatError(f"{Path(str(path)).name} is not {kind} saved by weightlift.") from error
+    if not isinstance(header, dict) or header.get("format") != format:
+        raise FileFormatError(f"{path} is not {kind} saved by weightlift.")
+    if header.get("version") != version:
+        raise FileFormatError(f"{path} has format version {header.get('version')}, this release reads {version}: update it.")
+    return header
 
 
 def _umask() -> int:

@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from numpy.typing import ArrayLike
 from weightlift import activations
 from weightlift.activations import Activation
 from weightlift.errors import ActivationError, ArgumentError, FileFormatError, NotFiniteError, ShapeError
-from weightlift.files import read_checked, write_atomically
+from weightlift.files import read_checked, weightlift_header, write_atomically
 from weightlift.namespaces import Array, array_namespace, device, is_array, real_floating, row_ranges
 
 FORMAT, VERSION = "weightlift.network", 1
@@ -140,7 +139,7 @@ class Network:
     def load(cls, path: str | os.PathLike[str]) -> Network:
         """Read a file written by `save`; one that is truncated, altered or of another kind is refused."""
         content = read_checked(path, max_bytes=MAX_FILE_BYTES)
-        header = _header(content, path)
+        header = weightlift_header(content, path, kind="a network", format=FORMAT, version=VERSION)
         net = cls._from_tensors(content, header, path)
         if net._digest() != header.get("sha256"):
             raise FileFormatError(f"{path}: the weights differ from those that were saved (checksum). Save it again.")
@@ -232,19 +231,3 @@ def _parameter(name: str, value: Any, *, ndim: int, length: int | None = None) -
     if not np.isfinite(array).all():
         raise NotFiniteError(f"{name} holds NaN or infinity; remove those units.")
     return array
-
-
-def _header(content: bytes, path: object) -> dict[str, Any]:
-    """The package's own header inside the safetensors header (its length stands in the first eight bytes)."""
-    length = int.from_bytes(content[:8], "little")
-    if len(content) < 8 or length > len(content) - 8:
-        raise FileFormatError(f"{path} is truncated or is not a safetensors file.")
-    try:
-        header = json.loads(json.loads(content[8 : 8 + length])["__metadata__"]["weightlift"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise FileFormatError(f"{Path(str(path)).name} is not a network saved by weightlift.") from error
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise FileFormatError(f"{path} is not a network saved by weightlift.")
-    if header.get("version") != VERSION:
-        raise FileFormatError(f"{path} has format version {header.get('version')}, this release reads {VERSION}: update it.")
-    return header

@@ -53,7 +53,7 @@ def test_what_least_squares_leaves_of_every_reflection(
         monkeypatch.undo()
 
 
-def test_on_every_namespace(as_xp) -> None:  # type: ignore[no-untyped-def]
+def test_on_every_namespace(as_xp) -> None:
     rng = np.random.default_rng(0)
     X, w, net = rows_and_network(rng, "softplus", True, True)
     gauge = Gauge.of(net, bias=True, offset=True)

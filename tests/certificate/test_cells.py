@@ -35,7 +35,7 @@ def test_two_networks_that_agree_on_clusters_are_both_ambiguous(seed: int) -> No
     assert wl.certify(TWO, everywhere, TWO.predict(everywhere)).status is wl.Status.EXACT
 
 
-def test_the_other_network_is_among_the_rivals(as_xp) -> None:  # type: ignore[no-untyped-def]
+def test_the_other_network_is_among_the_rivals(as_xp) -> None:
     X, y = clustered(0)
     rivals = other_arrangements(samples.open(as_xp(X), as_xp(y)), Gauge.of(ONE, bias=False, offset=False))
     assert rivals is not None

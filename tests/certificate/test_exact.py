@@ -274,7 +274,7 @@ def test_arguments_are_checked() -> None:
     with pytest.raises(ArgumentError, match="population"):
         certify(truth, samples.population(truth))
     with pytest.raises(ArgumentError, match="Network"):
-        certify(truth.W, X, y)  # type: ignore[arg-type]
+        certify(truth.W, X, y)
 
 
 def test_huge_values_fail_without_warnings() -> None:

@@ -212,9 +212,9 @@ def test_wrong_widths_and_activations_are_refused(seed: int) -> None:
     refusal(certify(narrow, X, y), Status.FAILED, "structure")
     wide = Network(np.column_stack([truth.W, -truth.W[::-1, 0]]), np.append(truth.a, 0.1), np.append(truth.b, 0.2))
     assert not certify(fitted(wide, X, y), X, y)
-    squared = fitted(replace(truth, activation="squared_relu"), X, y)  # type: ignore[arg-type]
+    squared = fitted(replace(truth, activation="squared_relu"), X, y)
     refusal(certify(squared, X, y), Status.FAILED, "structure")
-    smooth = fitted(replace(truth, activation="softplus"), X, y, free="Wab")  # type: ignore[arg-type]
+    smooth = fitted(replace(truth, activation="softplus"), X, y, free="Wab")
     assert not certify(smooth, X, y)  # it imitates the kink as w grows and a falls
 
 

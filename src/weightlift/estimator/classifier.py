@@ -15,8 +15,8 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from weightlift.activations import get
 from weightlift.errors import ArgumentError, DataWarning
+from weightlift.estimator.fitting import Options
 from weightlift.estimator.regressor import OneHiddenLayerRegressor
 from weightlift.estimator.validation import same_namespace, validated_fit, validated_inputs
 from weightlift.namespaces import Array, array_namespace
@@ -88,11 +88,11 @@ class OneHiddenLayerClassifier(OneHiddenLayerRegressor):
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Recover the network behind the teacher's answers y (n,) of the kind that `targets` names."""
-        activation = get(self.activation)
+        options = Options.of(self)
         _refuse_labels(y)
         X, y, w = validated_fit(self, X, y, sample_weight)
         scores = _logits(y) if self.targets == "probabilities" else y
-        self._fit(X, scores, w, activation)
+        self._fit(X, scores, w, options)
         self.classes_ = np.array([0, 1])
         return self
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
-from weightlift.activations import Activation
+from weightlift.activations import Activation, get
 from weightlift.certificate import Certificate, Evidence, Inference, Status, certify, inference
 from weightlift.errors import ArgumentError, NotFiniteError, WeightliftError
 from weightlift.estimator.regularized import ALPHAS, WIDTHS, Regularized, regularized_fit
@@ -42,11 +43,10 @@ class Fit:
     inference: Inference | None
 
 
-@dataclass(frozen=True, eq=False)
-class Task:
-    """What is asked of the rows."""
+@dataclass(frozen=True)
+class Options:
+    """An estimator's options, resolved."""
 
-    rows: Rows
     n_units: int | str
     activation: Activation
     bias: bool
@@ -57,6 +57,20 @@ class Task:
     alpha: float | str
     max_work: float
     tol: float
+
+    @classmethod
+    def of(cls, estimator: Any) -> Options:
+        """From attributes of the same names."""
+        values = {field.name: getattr(estimator, field.name) for field in fields(cls)}
+        work = DEFAULT_WORK if estimator.max_work is None else float(estimator.max_work)
+        return cls(**{**values, "activation": get(estimator.activation), "max_work": work})
+
+
+@dataclass(frozen=True, eq=False)
+class Task(Options):
+    """What is asked of the rows."""
+
+    rows: Rows
     rng: np.random.Generator
 
     @property
@@ -76,51 +90,40 @@ class Task:
             return Certificate(Status.FAILED, (str(error),), network, self.bias, self.offset, Evidence(n_rows=len(y)))
 
 
-def fit_rows(
-    rows: Rows,
-    n_units: int | str,
-    activation: Activation,
-    *,
-    bias: bool,
-    offset: bool,
-    method: str,
-    refine: bool,
-    standardize: bool,
-    alpha: float | str,
-    max_work: float | None,
-    tol: float,
-    previous: Network | None,
-    rng: np.random.Generator,
-) -> Fit:
+def fit_rows(rows: Rows, options: Options, *, previous: Network | None, rng: np.random.Generator) -> Fit:
     """The fit behind the estimators; see the module's docstring."""
-    work = DEFAULT_WORK if max_work is None else float(max_work)
-    task = Task(rows, n_units, activation, bias, offset, method, refine, standardize, alpha, work, tol, rng)
+    task = Task(**vars(options), rows=rows, rng=rng)
     with np.errstate(all="ignore"):
         return _fit(task, previous)
 
 
-def fit_collection(
-    samples: Samples,
-    n_units: int | str,
-    activation: Activation,
-    *,
-    bias: bool,
-    offset: bool,
-    method: str,
-    refine: bool,
-    alpha: float | str,
-    max_work: float | None,
-    rng: np.random.Generator,
-) -> Fit:
+def fit_collection(samples: Samples, options: Options, *, rng: np.random.Generator) -> Fit:
     """Rows that live elsewhere: `recover` on the source as it is."""
-    if not refine or alpha not in ("auto", 0):
+    if not options.refine or options.alpha not in ("auto", 0):
         raise ArgumentError("Dask collections are recovered without a ridge: use refine=True and alpha='auto' or 0.")
-    work = DEFAULT_WORK if max_work is None else float(max_work)
-    found = recover(
-        samples, n_units=n_units, activation=activation, bias=bias, offset=offset, method=method, max_work=work, rng=rng
-    )
+    found = _recover(options, samples, None, None, rng)
+    bias, offset = options.bias, options.offset
     errors = inference(found.network, samples, bias=bias, offset=offset) if found.certificate else None
-    return Fit(found.network, found.certificate, found, 0.0, sum(stage.work for stage in found.stages), errors)
+    return Fit(found.network, found.certificate, found, 0.0, _work(found), errors)
+
+
+def _recover(options: Options, X: Any, y: Any, w: Any, rng: np.random.Generator) -> Recovery:
+    return recover(
+        X,
+        y,
+        sample_weight=w,
+        n_units=options.n_units,
+        activation=options.activation,
+        bias=options.bias,
+        offset=options.offset,
+        method=options.method,
+        max_work=options.max_work,
+        rng=rng,
+    )
+
+
+def _work(recovery: Recovery) -> float:
+    return sum(stage.work for stage in recovery.stages)
 
 
 def _fit(task: Task, previous: Network | None) -> Fit:
@@ -141,26 +144,13 @@ def _recovered(task: Task) -> Fit:
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*Inputs are left as they are")  # `findings` has named the columns
-            found = recover(
-                rows.X,
-                rows.y,
-                sample_weight=rows.w,
-                n_units=task.n_units,
-                activation=task.activation,
-                bias=task.bias,
-                offset=task.offset,
-                method=task.method,
-                max_work=task.max_work,
-                rng=task.rng,
-            )
+            found = _recover(task, rows.X, rows.y, rows.w, task.rng)
     except WeightliftError as error:
-        if task.method == "tensor" and task.bias:
-            raise
         return _ridge(task, None, str(error))
     network = rows.undo(found.network)
     certificate = task.certify(network) if rows.scaled else found.certificate
     recovery = replace(found, network=network, certificate=certificate)
-    work = sum(stage.work for stage in found.stages)
+    work = _work(found)
     if certificate or task.alpha == 0:
         return Fit(network, certificate, recovery, 0.0, work, _inference(task, network, certificate))
     return _ridge(task, recovery, certificate.reasons[0])

@@ -16,11 +16,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from weightlift.activations import Activation, get
+from weightlift.activations import Activation
 from weightlift.certificate import Certificate, Inference, Summary
 from weightlift.errors import DataWarning, NotCertifiedWarning
 from weightlift.estimator.display import certificate_html
-from weightlift.estimator.fitting import Fit, fit_collection, fit_rows
+from weightlift.estimator.fitting import Fit, Options, fit_collection, fit_rows
 from weightlift.estimator.inspection import findings
 from weightlift.estimator.rows import Rows
 from weightlift.estimator.validation import same_namespace, validated_fit, validated_inputs
@@ -143,55 +143,30 @@ class OneHiddenLayerRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
 
         Dask collections stay where they are: units are recovered there, without scaling, without a ridge to fall back on.
         """
-        activation = get(self.activation)
+        options = Options.of(self)
         if lazy.is_collection(X):
-            return self._fit_collection(X, y, sample_weight, activation)
+            return self._fit_collection(X, y, sample_weight, options)
         X, y, w = validated_fit(self, X, y, sample_weight)
-        return self._fit(X, y, w, activation)
+        return self._fit(X, y, w, options)
 
-    def _fit(self, X: Array, y: Array, w: Array | None, activation: Activation) -> Self:
+    def _fit(self, X: Array, y: Array, w: Array | None, options: Options) -> Self:
         with np.errstate(all="ignore"):  # values near the ends of double precision are looked at too
             rows = Rows.of(X, y, w, scaled=self.standardize)
             found = findings(*rows.host[:2], rows.copies, getattr(self, "feature_names_in_", None))
         for sentence in found:
             warnings.warn(sentence, DataWarning, stacklevel=4)
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         previous = getattr(self, "network_", None) if self.warm_start else None
-        fit = fit_rows(
-            rows,
-            self.n_units,
-            activation,
-            bias=self.bias,
-            offset=self.offset,
-            method=self.method,
-            refine=self.refine,
-            standardize=self.standardize,
-            alpha=self.alpha,
-            max_work=self.max_work,
-            tol=self.tol,
-            previous=previous,
-            rng=rng,
-        )
-        return self._kept(fit, X)
+        return self._kept(fit_rows(rows, options, previous=previous, rng=self._rng()), X)
 
-    def _fit_collection(self, X: Any, y: Any, w: Any, activation: Activation) -> Self:
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        fit = fit_collection(
-            lazy.open(X, y, sample_weight=w),
-            self.n_units,
-            activation,
-            bias=self.bias,
-            offset=self.offset,
-            method=self.method,
-            refine=self.refine,
-            alpha=self.alpha,
-            max_work=self.max_work,
-            rng=rng,
-        )
+    def _fit_collection(self, X: Any, y: Any, w: Any, options: Options) -> Self:
+        fit = fit_collection(lazy.open(X, y, sample_weight=w), options, rng=self._rng())
         self.n_features_in_ = fit.network.n_inputs
         if hasattr(X, "columns"):
             self.feature_names_in_ = np.asarray(X.columns, dtype=object)
         return self._kept(fit, fit.network.W)
+
+    def _rng(self) -> np.random.Generator:
+        return np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _kept(self, fit: Fit, like: Array) -> Self:
         self._keep(fit, like)

@@ -10,13 +10,12 @@ import hashlib
 import json
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from weightlift.errors import ArgumentError, FileFormatError
-from weightlift.files import read_checked, write_atomically
+from weightlift.files import read_checked, weightlift_header, write_atomically
 from weightlift.refinement.sgd_measures import SUMS
 
 FORMAT, VERSION = "weightlift.sgd", 1
@@ -69,7 +68,7 @@ def load(path: str | os.PathLike[str]) -> tuple[State, dict[str, Any]]:
     from safetensors.numpy import load as deserialized
 
     content = read_checked(path, max_bytes=MAX_FILE_BYTES)
-    header = _header(content, path)
+    header = weightlift_header(content, path, kind="a run", format=FORMAT, version=VERSION)
     try:
         tensors = deserialized(content)
         settings = header["settings"]
@@ -89,21 +88,6 @@ def check_same(path: str | os.PathLike[str], saved: dict[str, Any], asked: dict[
     for name, value in asked.items():
         if saved.get(name) != value:
             raise ArgumentError(f"checkpoint {path} belongs to a run with another {name}: pass the same, or name another file.")
-
-
-def _header(content: bytes, path: str | os.PathLike[str]) -> dict[str, Any]:
-    length = int.from_bytes(content[:8], "little")
-    if len(content) < 8 or length > len(content) - 8:
-        raise FileFormatError(f"{path} is truncated or is not a safetensors file.")
-    try:
-        header = json.loads(json.loads(content[8 : 8 + length])["__metadata__"]["weightlift"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise FileFormatError(f"{Path(path).name} is not a run saved by weightlift.") from error
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise FileFormatError(f"{path} is not a run saved by weightlift.")
-    if header.get("version") != VERSION:
-        raise FileFormatError(f"{path} has format version {header.get('version')}, this release reads {VERSION}: update it.")
-    return header
 
 
 def _digest(tensors: dict[str, np.ndarray], settings: dict[str, Any]) -> str:

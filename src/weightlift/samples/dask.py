@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 
 from weightlift.errors import ArgumentError, ClusterError, ShapeError, TooFewRowsError, WeightliftError
-from weightlift.namespaces import Array, Namespace, array_namespace, is_array, to_numpy
+from weightlift.namespaces import Array, array_namespace, is_array, to_numpy
 from weightlift.network import Network
 from weightlift.samples.arrays import ArraySamples, from_arrays
 from weightlift.samples.keys import intervals
 from weightlift.samples.protocol import Block, Map, Samples, Statistic, Sums
-from weightlift.samples.stream import Part, Stream, finished, merge_of
+from weightlift.samples.stream import HostStream, Part, finished, merge_of
 
 FAN_IN = 8
 BROUGHT_HERE = 1 / 200  # of the collection's rows
@@ -84,7 +84,7 @@ def predict(network: Network, X: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class DaskSamples(Stream):
+class DaskSamples(HostStream):
     """Pieces, each an array source on the worker that computes it, in the order of the rows."""
 
     pieces: tuple[Any, ...]  # delayed ArraySamples
@@ -96,14 +96,6 @@ class DaskSamples(Stream):
     @property
     def d(self) -> int:
         return self.inputs
-
-    @property
-    def xp(self) -> Namespace:
-        return array_namespace(np.zeros(1))
-
-    @property
-    def device(self) -> str:
-        return "cpu"
 
     @property
     def dtype(self) -> Any:

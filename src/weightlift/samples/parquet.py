@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 
 from weightlift.errors import ArgumentError, FileFormatError, NotFiniteError, TooFewRowsError
-from weightlift.namespaces import Namespace, array_namespace, row_ranges
+from weightlift.namespaces import row_ranges
 from weightlift.samples.arrays import ArraySamples
 from weightlift.samples.keys import row_keys
 from weightlift.samples.protocol import Block, Samples
-from weightlift.samples.stream import Part, Stream
+from weightlift.samples.stream import HostStream, Part
 
 BATCH_BYTES = 2**24
 BATCHES_AHEAD = 3
@@ -76,7 +76,7 @@ class Seen:
 
 
 @dataclass(frozen=True, eq=False)
-class ParquetSamples(Stream):
+class ParquetSamples(HostStream):
     """Rows of Parquet files, read again in every pass."""
 
     files: tuple[Path, ...]
@@ -89,14 +89,6 @@ class ParquetSamples(Stream):
     @property
     def d(self) -> int:
         return len(self.features)
-
-    @property
-    def xp(self) -> Namespace:
-        return array_namespace(np.zeros(1))
-
-    @property
-    def device(self) -> str:
-        return "cpu"
 
     @property
     def dtype(self) -> Any:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from weightlift.errors import OutOfMemoryError, TooFewRowsError
-from weightlift.namespaces import Array, Namespace, array_namespace, memory_of, on_host, out_of_memory, release_memory
+from weightlift.namespaces import NUMPY, Array, Namespace, array_namespace, memory_of, on_host, out_of_memory, release_memory
 from weightlift.samples.keys import intervals, uniforms
 from weightlift.samples.protocol import Block, Map, Samples, Statistic, Sums
 
@@ -165,6 +165,18 @@ class Stream(ABC):
         for f in self.maps:
             block = f(block)
         return block
+
+
+class HostStream(Stream):
+    """A source whose blocks are NumPy arrays."""
+
+    @property
+    def xp(self) -> Namespace:
+        return NUMPY
+
+    @property
+    def device(self) -> str:
+        return "cpu"
 
 
 def merge_of(statistic: Statistic) -> Callable[[Sums, Sums], Sums]:
