@@ -11,36 +11,33 @@ The claim is conditional: the data come from a network with this φ. Without hel
 have been fitted to the rows given, and agreement elsewhere rests on there being more of them than parameters: a unit that none
 of the rows activates, or tells from a parallel one, cannot be excluded. With h held-out rows, all of which agree, the network
 differs from the truth with probability at most ln(1/δ)/h, δ = 1e-4, on inputs of their law.
-Cost  EXACT: three passes, O(n p²) and O(p³). STATISTICAL: besides these a dozen passes and a refinement of reflected networks.
+Cost  EXACT: six passes, one of them O(n p²), and O(p³). STATISTICAL: a dozen passes more and a refit of reflections.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from weightlift.certificate.absorption import absorbed_patterns
-from weightlift.certificate.cells import other_arrangements
+from weightlift.certificate import doubts
+from weightlift.certificate.doubts import Doubt, named
 from weightlift.certificate.exactness import (
-    LARGEST_PRECISION,
     ROUNDING_FACTOR,
     disagreement_bound,
     exact_precision,
-    separation,
 )
 from weightlift.certificate.gauge import Gauge
 from weightlift.certificate.information import Information
 from weightlift.certificate.regularity import examine
-from weightlift.certificate.rivals import refined, refitted
-from weightlift.certificate.rows import TINY, Agreement, DistinctRows, Sides, count_distinct, rows_beside
+from weightlift.certificate.rows import TINY, Agreement, DistinctRows, count_distinct
 from weightlift.certificate.status import Certificate, Evidence, Status
 from weightlift.certificate.uniqueness import symmetries, unique
 from weightlift.errors import ArgumentError, ShapeError
-from weightlift.identifiability import Redundancy, irreducible, sign_patterns
+from weightlift.identifiability import irreducible
 from weightlift.network import Network
 from weightlift.samples import Samples
 from weightlift.samples import open as open_samples
@@ -52,7 +49,7 @@ SINGLE = (
     "them in float64 for an exact certificate."
 )
 SPARE_ROWS = 8  # distinct rows beyond the parameters, at least
-RIVAL_LEVEL, RIVAL_DAMPING = 1e3, 1e-9  # a refit need not end as exactly as the fit did to count as another one
+RIVAL_LEVEL = 1e3  # a refit need not end as exactly as the fit did to count as another one
 SPARE_SIDE = 5  # distinct rows on a unit's emptier side beyond its coordinates, at least
 
 
@@ -153,7 +150,7 @@ class _Case:
             return self._failed("Squares of the values overflow on these rows, or vanish; rescale the inputs or the target.")
         zeros = [f.units[0] for f in irreducible(self.gauge.network, tol=1e-14, near=1e-14).exact if len(f.units) == 1]
         if zeros:
-            return self._ambiguous(f"{_units(zeros)} zero or constant; use fewer units.", zeros)
+            return self._ambiguous(f"{named(zeros)} zero or constant; use fewer units.", zeros)
         information = Information.of(self.samples, self.gauge)
         this = self._with(condition=information.condition, least_eigenvalue=information.least_eigenvalue)
         if not information.full_rank:
@@ -166,7 +163,7 @@ class _Case:
         weak = information.weak_coordinates()
         units = [i for i in range(self.gauge.network.n_units) if weak[self.gauge.coordinates(i)].sum() > 1e-3]
         return self._ambiguous(
-            f"The rows do not determine {_units(units, verb=False)}: JᵀJ is singular to working precision (condition "
+            f"The rows do not determine {named(units, verb=False)}: JᵀJ is singular to working precision (condition "
             f"{information.condition:.1g}). Use fewer units, drop linearly dependent inputs, or give more rows.",
             units,
         )
@@ -179,11 +176,8 @@ class _Case:
             )
         precision = exact_precision(information, self.error)
         this = replace(self, blank=replace(self.blank, precision=precision))
-        doubt = this._doubt(SPARE_SIDE, precision)
-        doubt = this._rival(information, precision) if doubt is None else doubt
-        doubt = this._arrangement(precision) if doubt is None else doubt
-        if doubt is not None:
-            return doubt
+        if (doubt := next(this._doubts_of_exactness(information, precision), None)) is not None:
+            return this._doubted(doubt)
         reasons = [f"All {e.n_rows} rows agree to rounding, {e.n_distinct - p} more than parameters."]
         disagreement = disagreement_bound(e.heldout_rows)
         if disagreement is None:
@@ -202,113 +196,28 @@ class _Case:
         evidence = replace(this.blank.evidence, disagreement=disagreement)
         return replace(this.blank, status=Status.EXACT, reasons=tuple(reasons), evidence=evidence)
 
-    def _doubt(self, spare: int, precision: np.ndarray) -> Certificate | None:
-        """What else could explain the rows: identifiability of the function, and on the rows."""
-        net, gauge = self.gauge.network, self.gauge
-        blurred = [i for i in range(net.n_units) if not precision[i] <= LARGEST_PRECISION]
-        if blurred:
-            return self._ambiguous(
-                f"{_units(blurred)} hardly determined (relative precision {precision.max():.1g} at best, from "
-                "residuals at rounding level); use fewer units or give more rows.",
-                blurred,
-            )
-        close = [i for i, gap in enumerate(separation(gauge)) if gap <= 10 * precision[i]]
-        if close:
-            return self._ambiguous(f"{_units(close)} parallel to another within the precision; use fewer units.", close)
+    def _doubts_of_exactness(self, information: Information, precision: np.ndarray) -> Iterator[Doubt]:
+        """Cheapest first: identifiability of the function, then on the rows, then by refits."""
+        net, samples, gauge = self.gauge.network, self.samples, self.gauge
+        yield from _found(doubts.blurred(precision), doubts.close(gauge, precision))
         if not unique(net.activation):
-            return self._ambiguous(
-                f"For the activation {net.activation.name!r} a Jacobian of full rank proves that no other units "
-                "nearby fit, not that none elsewhere do.",
-                range(net.n_units),
+            yield Doubt(
+                f"For the activation {net.activation.name!r} a Jacobian of full rank proves that no other units nearby fit, "
+                "not that none elsewhere do.",
+                tuple(range(net.n_units)),
             )
-        signs = self._other_signs(max(1e-12, 10 * float(precision.max())))
-        return self._empty_sides(spare) if signs is None else signs
+        tol = max(1e-12, 10 * float(precision.max()))
+        yield from _found(doubts.other_signs(self.blank.network, offset=self.blank.offset, tol=tol))
+        yield from _found(doubts.empty_sides(samples, gauge, SPARE_SIDE))
+        yield from _found(doubts.reflected(samples, information, self._as_exact))
+        yield from _found(doubts.rearranged(samples, gauge, self._as_exact))
 
-    def _other_signs(self, tol: float) -> Certificate | None:
-        net = self.blank.network
-        near = max(tol, 1e-3)
-        opposite = [f for f in irreducible(net, tol=min(tol, 1e-4), near=near).exact if f.kind is Redundancy.OPPOSITE]
-        if opposite:
-            pair = opposite[0].units
-            return self._ambiguous(f"{_units(pair)} opposite to each other: no theorem makes such units unique.", pair)
-        try:
-            patterns = sign_patterns(net, offset=self.blank.offset, tol=tol, near=tol)
-        except ArgumentError as error:
-            return self._ambiguous(f"Other signs could not be excluded: {error}", range(net.n_units))
-        if not patterns.ambiguous:
-            return None
-        other = patterns.patterns[patterns.distinct]
-        units = np.flatnonzero(other.any(axis=0)) if len(other) else np.arange(net.n_units)
-        ambiguous = self._ambiguous(
-            f"Reflecting {_units(units.tolist(), verb=False)} leaves the function unchanged ({len(other)} other "
-            f"sign pattern{'s' * (len(other) != 1)}): no data can tell which is right.",
-            units,
-        )
-        return replace(ambiguous, sign_patterns=other)
-
-    def _rival(self, information: Information, precision: np.ndarray) -> Certificate | None:
-        """Another network, with reflected units, that explains the rows as exactly."""
-        patterns = absorbed_patterns(self.samples, information)
-        if patterns is None:
-            return self._ambiguous(
-                "Reflected units could fit these rows as well in too many ways to be tried; give more rows.",
-                range(self.gauge.network.n_units),
-            )
-        for pattern, rival in zip(patterns, refitted(self.samples, self.gauge, patterns, damping=RIVAL_DAMPING), strict=True):
-            if self._as_exact(rival, precision):
-                units = np.flatnonzero(pattern).tolist()
-                return self._ambiguous(
-                    f"With {_units(units, verb=False)} reflected another network of this width fits the rows to rounding: they "
-                    "cannot tell which is right. Give more rows.",
-                    units,
-                )
-        return None
-
-    def _arrangement(self, precision: np.ndarray) -> Certificate | None:
-        """Another network, with other kinks, that explains the rows as exactly."""
-        return self._other_kinks(lambda rival: self._as_exact(rival, precision), "to rounding")
-
-    def _other_kinks(self, fits: Callable[[Network], bool], how: str) -> Certificate | None:
-        """AMBIGUOUS where a network with another arrangement of the kinks fits, or may and cannot be looked for."""
-        rivals = other_arrangements(self.samples, self.gauge)
-        every = range(self.gauge.network.n_units)
-        if rivals is None:
-            return self._ambiguous(
-                "The rows fall into so few cells between the kinks that units with other kinks may fit them as well; give rows "
-                "that are spread more evenly.",
-                every,
-            )
-        for rival in refined(self.samples, rivals, self.gauge.free.names, RIVAL_DAMPING) if rivals else []:
-            if fits(rival):
-                return self._ambiguous(
-                    f"Another network of this width, with other kinks, fits the rows {how}: they lie in too few places to tell "
-                    "which is right. Give rows elsewhere.",
-                    every,
-                )
-        return None
-
-    def _as_exact(self, rival: Network, precision: np.ndarray) -> bool:
+    def _as_exact(self, rival: Network) -> bool:
         """Whether another network than this one explains the rows nearly as exactly."""
+        assert self.blank.precision is not None
         level = float(self.samples.fold(Agreement(rival))[0])
-        tol = max(1e-9, 10 * float(precision.max()))
+        tol = max(1e-9, 10 * float(self.blank.precision.max()))
         return level <= RIVAL_LEVEL and not rival.equivalent(self.gauge.network, tol)
-
-    def _empty_sides(self, spare: int) -> Certificate | None:
-        """A kinked unit with few rows on one side is there a polynomial that other units, or its reflection, may carry."""
-        gauge = self.gauge
-        if not gauge.network.activation.kinks:
-            return None
-        wanted = gauge.unit_size + spare
-        rows = rows_beside(self.samples.fold(Sides(gauge.network, wanted)))
-        few = [i for i, count in enumerate(rows) if count < wanted]
-        if not few:
-            return None
-        this = self._with(least_rows=tuple(int(r) for r in rows))
-        return this._ambiguous(
-            f"{_units(few)} beyond reach: {int(rows.min())} distinct rows on the emptier side of the kink, "
-            f"{wanted} are needed; give more rows there.",
-            few,
-        )
 
     def _statistical(self, information: Information) -> Certificate:
         finding = examine(self.samples, information, self.blank, self.effective_rows, self.rng)
@@ -317,21 +226,25 @@ class _Case:
             return replace(finding, reasons=(SINGLE, *finding.reasons))
         if finding.status is not Status.STATISTICAL:
             return finding
-        spare = 2 * (self.gauge.network.n_inputs + 1) - self.gauge.unit_size
-        if not unique(self.gauge.network.activation):
-            return this._ambiguous(
-                f"For the activation {self.gauge.network.activation.name!r} a regular fit proves that no other "
-                "units nearby explain the data, not that none elsewhere do.",
-                range(self.gauge.network.n_units),
-            )
         if self._surprising(finding):
             return this._failed(
                 "The held-out rows have larger residuals than the fitted ones; give more rows, or another width."
             )
-        for doubt in (this._other_signs(1e-6), this._empty_sides(spare), this._other_kinks(this._as_good, "as well")):
-            if doubt is not None:
-                return doubt
-        return finding
+        doubt = next(this._doubts_of_regions(), None)
+        return finding if doubt is None else this._doubted(doubt)
+
+    def _doubts_of_regions(self) -> Iterator[Doubt]:
+        net = self.gauge.network
+        if not unique(net.activation):
+            yield Doubt(
+                f"For the activation {net.activation.name!r} a regular fit proves that no other units nearby explain the "
+                "data, not that none elsewhere do.",
+                tuple(range(net.n_units)),
+            )
+        spare = 2 * (net.n_inputs + 1) - self.gauge.unit_size
+        yield from _found(doubts.other_signs(self.blank.network, offset=self.blank.offset, tol=1e-6))
+        yield from _found(doubts.empty_sides(self.samples, self.gauge, spare))
+        yield from _found(doubts.rearranged(self.samples, self.gauge, self._as_good))
 
     def _as_good(self, rival: Network) -> bool:
         """Whether another network than this one has nearly as small a sum of squares, 60 σ² being far beyond chance."""
@@ -348,6 +261,11 @@ class _Case:
     def _with(self, **changes: Any) -> _Case:
         return replace(self, blank=replace(self.blank, evidence=replace(self.blank.evidence, **changes)))
 
+    def _doubted(self, doubt: Doubt) -> Certificate:
+        this = self if doubt.least_rows is None else self._with(least_rows=doubt.least_rows)
+        ambiguous = this._ambiguous(doubt.reason, doubt.units)
+        return ambiguous if doubt.patterns is None else replace(ambiguous, sign_patterns=doubt.patterns)
+
     def _failed(self, reason: str) -> Certificate:
         return replace(self.blank, status=Status.FAILED, reasons=(reason,))
 
@@ -356,11 +274,6 @@ class _Case:
         return replace(self.blank, status=Status.AMBIGUOUS, reasons=(reason,), ambiguous_units=chosen)
 
 
-def _units(units: Any, *, verb: bool = True) -> str:
-    numbers = [str(int(i)) for i in units]
-    if not numbers:
-        return "the parameters are" if verb else "all parameters"
-    if len(numbers) == 1:
-        return f"Unit {numbers[0]} is" if verb else f"unit {numbers[0]}"
-    listed = ", ".join(numbers[:-1]) + f" and {numbers[-1]}"
-    return f"Units {listed} are" if verb else f"units {listed}"
+
+def _found(*results: Doubt | None) -> Iterator[Doubt]:
+    return (doubt for doubt in results if doubt is not None)

@@ -1,0 +1,142 @@
+"""What else could explain the rows: each doubt is a reason to call the units ambiguous.
+
+    blurred, close, other_signs     of the function: units that are not determined, nearly parallel, or reflected for free
+    empty_sides                     of the rows: a kinked unit with few of them on one side is a polynomial there
+    reflected                       a network with reflected units that fits as well, found by a refit (`absorption`)
+    rearranged                      a network with other kinks that fits as well, found by a refit (`cells`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from weightlift.certificate.absorption import absorbed_patterns
+from weightlift.certificate.cells import other_arrangements
+from weightlift.certificate.exactness import LARGEST_PRECISION, separation
+from weightlift.certificate.gauge import Gauge
+from weightlift.certificate.information import Information
+from weightlift.certificate.rivals import refined, refitted
+from weightlift.certificate.rows import Sides, rows_beside
+from weightlift.errors import ArgumentError
+from weightlift.identifiability import Redundancy, irreducible, sign_patterns
+from weightlift.network import Network
+from weightlift.samples import Samples
+
+RIVAL_DAMPING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Doubt:
+    """A reason, the units that it concerns, and what was found: sign patterns, or the rows beside each kink."""
+
+    reason: str
+    units: tuple[int, ...]
+    patterns: np.ndarray | None = None
+    least_rows: tuple[int, ...] | None = None
+
+
+def blurred(precision: np.ndarray) -> Doubt | None:
+    units = tuple(np.flatnonzero(~(precision <= LARGEST_PRECISION)).tolist())
+    if not units:
+        return None
+    return Doubt(
+        f"{named(units)} hardly determined (relative precision {precision.max():.1g} at best, from residuals at rounding "
+        "level); use fewer units or give more rows.",
+        units,
+    )
+
+
+def close(gauge: Gauge, precision: np.ndarray) -> Doubt | None:
+    units = tuple(np.flatnonzero(separation(gauge) <= 10 * precision).tolist())
+    return Doubt(f"{named(units)} parallel to another within the precision; use fewer units.", units) if units else None
+
+
+def other_signs(network: Network, *, offset: bool, tol: float) -> Doubt | None:
+    """Units that may be reflected without changing the function [awasthi2021, Thm 3.4], or that no theorem covers."""
+    near = max(tol, 1e-3)
+    opposite = [f for f in irreducible(network, tol=min(tol, 1e-4), near=near).exact if f.kind is Redundancy.OPPOSITE]
+    if opposite:
+        pair = opposite[0].units
+        return Doubt(f"{named(pair)} opposite to each other: no theorem makes such units unique.", pair)
+    try:
+        patterns = sign_patterns(network, offset=offset, tol=tol, near=tol)
+    except ArgumentError as error:
+        return Doubt(f"Other signs could not be excluded: {error}", _all(network))
+    if not patterns.ambiguous:
+        return None
+    other = patterns.patterns[patterns.distinct]
+    units = tuple(np.flatnonzero(other.any(axis=0)).tolist()) if len(other) else _all(network)
+    reason = (
+        f"Reflecting {named(units, verb=False)} leaves the function unchanged ({len(other)} other sign "
+        f"pattern{'s' * (len(other) != 1)}): no data can tell which is right."
+    )
+    return Doubt(reason, units, patterns=other)
+
+
+def empty_sides(samples: Samples, gauge: Gauge, spare: int) -> Doubt | None:
+    """A kinked unit with few rows on one side is there a polynomial that other units, or its reflection, may carry."""
+    if not gauge.network.activation.kinks:
+        return None
+    wanted = gauge.unit_size + spare
+    rows = rows_beside(samples.fold(Sides(gauge.network, wanted)))
+    few = tuple(np.flatnonzero(rows < wanted).tolist())
+    if not few:
+        return None
+    reason = (
+        f"{named(few)} beyond reach: {int(rows.min())} distinct rows on the emptier side of the kink, {wanted} are needed; "
+        "give more rows there."
+    )
+    return Doubt(reason, few, least_rows=tuple(int(r) for r in rows))
+
+
+def reflected(samples: Samples, information: Information, fits: Callable[[Network], bool]) -> Doubt | None:
+    """Another network, with reflected units, that fits the rows to rounding."""
+    gauge = information.gauge
+    patterns = absorbed_patterns(samples, information)
+    if patterns is None:
+        reason = "Reflected units could fit these rows as well in too many ways to be tried; give more rows."
+        return Doubt(reason, _all(gauge.network))
+    for pattern, rival in zip(patterns, refitted(samples, gauge, patterns, damping=RIVAL_DAMPING), strict=True):
+        if fits(rival):
+            units = tuple(np.flatnonzero(pattern).tolist())
+            return Doubt(
+                f"With {named(units, verb=False)} reflected another network of this width fits the rows to rounding: they "
+                "cannot tell which is right. Give more rows.",
+                units,
+            )
+    return None
+
+
+def rearranged(samples: Samples, gauge: Gauge, fits: Callable[[Network], bool]) -> Doubt | None:
+    """Another network, with other kinks, that fits the rows, or that may and cannot be looked for."""
+    rivals = other_arrangements(samples, gauge)
+    if rivals is None:
+        return Doubt(
+            "The rows fall into so few cells between the kinks that units with other kinks may fit them as well; give rows "
+            "that are spread more evenly.",
+            _all(gauge.network),
+        )
+    if any(fits(rival) for rival in (refined(samples, rivals, gauge.free.names, RIVAL_DAMPING) if rivals else [])):
+        return Doubt(
+            "Another network of this width, with other kinks, fits the rows as well: they lie in too few places to tell which "
+            "is right. Give rows elsewhere.",
+            _all(gauge.network),
+        )
+    return None
+
+
+def _all(network: Network) -> tuple[int, ...]:
+    return tuple(range(network.n_units))
+
+
+def named(units: Iterable[int], *, verb: bool = True) -> str:
+    numbers = [str(int(i)) for i in units]
+    if not numbers:
+        return "the parameters are" if verb else "all parameters"
+    if len(numbers) == 1:
+        return f"Unit {numbers[0]} is" if verb else f"unit {numbers[0]}"
+    listed = ", ".join(numbers[:-1]) + f" and {numbers[-1]}"
+    return f"Units {listed} are" if verb else f"units {listed}"
