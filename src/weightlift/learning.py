@@ -27,6 +27,7 @@ from weightlift.initialization import TensorInit, gaussian_init, tensor_init
 from weightlift.matching import Match, match
 from weightlift.moments.gaussianity import gaussianity
 from weightlift.network import Network
+from weightlift.randomness import generator
 from weightlift.refinement import Descent, gradient_descent
 from weightlift.samples import Samples, Whitening
 from weightlift.samples import open as open_samples
@@ -79,7 +80,7 @@ def learn_1nn(
     (True, True)
     """
     _check(preset, initialization, iterations)
-    activation, rng = get(activation), np.random.default_rng(rng)
+    activation, rng = get(activation), generator(rng)
     rows = _standardized(open_samples(X, y), preset, moments=initialization == "tensor")
     q = iterations if resample is True else int(resample)
     S0, S = _partition(rows.white, q, rng)  #                                          S₀, S₁, …, S_q ← PARTITION(S, q + 1)
@@ -114,7 +115,7 @@ def learn_relu(
     True
     """
     _check(preset, initialization, iterations)
-    activation, rng = get("relu"), np.random.default_rng(rng)
+    activation, rng = get("relu"), generator(rng)
     rows = _standardized(open_samples(X, y), preset, moments=initialization == "tensor")
     found, tensor = _initialization(rows, rows.white, n_units, activation, preset, initialization, False, rng)
     start = _with_unit_weights(found, initialization)

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from weightlift.errors import ArgumentError
+from weightlift.randomness import generator
 
 DEGREES_OF_FREEDOM = 5  # of Student's noise: its fourth moment is finite, its fifth is not
 LARGEST_EXPONENT = math.log(sys.float_info.max)
@@ -47,7 +48,7 @@ class Noise:
 
     def draw(self, n: int, *, rng: int | np.random.Generator) -> np.ndarray:
         """(n,) independent draws."""
-        return self.std * FAMILIES[self.family].draw(np.random.default_rng(rng), n)
+        return self.std * FAMILIES[self.family].draw(generator(rng), n)
 
     def absolute_moment(self, p: float) -> float:
         """E|ε|^p for p ≥ 0; infinite for Student's noise from p = 5 on."""

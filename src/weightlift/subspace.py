@@ -14,6 +14,7 @@ import numpy as np
 from weightlift.errors import ArgumentError
 from weightlift.moments import HermiteMoment, MomentProduct, UnfoldedMoment, quadratic_fit
 from weightlift.namespaces import Array, to_numpy
+from weightlift.randomness import generator
 from weightlift.samples import RandomSigns, Residual, Samples
 
 METHODS = ("auto", "dense", "lanczos", "power")
@@ -87,7 +88,7 @@ def leading_subspace(
         raise ArgumentError(f"method must be one of {METHODS}, not {method!r}.")
     if not 1 <= n_units <= samples.d:
         raise ArgumentError(f"n_units must lie between 1 and the {samples.d} inputs for a moment method, not {n_units}.")
-    rng = np.random.default_rng(rng)
+    rng = generator(rng)
     if method == "power":
         return _power_method(samples, P2, n_units, rng)
     if method == "lanczos" or (method == "auto" and samples.d > DENSE_LIMIT):
@@ -104,7 +105,7 @@ def even_subspace(
     this is hard thresholding for a quadratic form of rank k, which needs n ~ d k rows where the full form needs d²
     [Jain, Meka & Dhillon 2010].
     """
-    rng, found = np.random.default_rng(rng), start
+    rng, found = generator(rng), start
     for _ in range(SHARPENING_SWEEPS if n_units < samples.d else 0):
         V = found.V
         q = quadratic_fit(samples, V)
@@ -143,7 +144,7 @@ def estimate_rank(
 
     Signs are drawn by the rows' keys, so that |y|, and with it the size of the noise, stays where it is.
     """
-    rng = np.random.default_rng(rng)
+    rng = generator(rng)
     top = min(samples.d, max_rank or samples.d)
 
     def magnitudes(source: Samples, count: int) -> np.ndarray:

@@ -25,6 +25,7 @@ from weightlift.activations import Activation
 from weightlift.errors import ArgumentError, NotFiniteError, ShapeError, SingularError
 from weightlift.network import Network
 from weightlift.noise import Noise
+from weightlift.randomness import generator
 
 STEEP_TANH = activations.scaled(activations.tanh, 2.5)  # tanh(5z/2)  [mondelli2019, §6]
 MAX_BYTES = 2**36
@@ -62,7 +63,7 @@ def draw(
     law = Noise(noise, noise_std)
     mean = None if mean is None else _finite("mean", mean, (d,))
     root = None if covariance is None else _cholesky(_finite("covariance", covariance, (d, d)))
-    inputs, labels = np.random.default_rng(rng).spawn(2)
+    inputs, labels = generator(rng).spawn(2)
     X = inputs.standard_normal((n, d))
     if root is not None:
         rows = max(1, BLOCK_BYTES // (8 * d))
@@ -97,7 +98,7 @@ def conditioned(
     if k > d:
         raise ArgumentError(f"n_units must be at most n_inputs, for W of rank k, not {k} > {d}; see `biased`.")
     s = np.linspace(1.0, _number("kappa", kappa, at_least=1.0), k)
-    rng = np.random.default_rng(rng)
+    rng = generator(rng)
     U, V = _haar(rng.standard_normal((d, k))), _haar(rng.standard_normal((k, k)))
     a = _signs(rng, k) if signs else np.ones(k)
     return Network(U * s @ V.T, a=a, activation=activations.get(activation))
@@ -117,7 +118,7 @@ def centered_gaussian(
     d, k = _count("n_inputs", n_inputs), _count("n_units", n_units)
     if k < 2:
         raise ArgumentError("n_units must be at least 2 (one weight vector, centred, is zero).")
-    g = np.random.default_rng(rng).standard_normal((d, k)) / math.sqrt(d)
+    g = generator(rng).standard_normal((d, k)) / math.sqrt(d)
     return Network(_unit(g - g.mean(axis=1, keepdims=True)), activation=activations.get(activation))
 
 
@@ -141,7 +142,7 @@ def haar(
     d, k = _count("n_inputs", n_inputs), _count("n_units", n_units)
     if center and k < 2:
         raise ArgumentError("n_units must be at least 2 (one weight vector, centred, is zero); or set center=False.")
-    G = np.random.default_rng(rng).standard_normal((-(-k // d), d, d))
+    G = generator(rng).standard_normal((-(-k // d), d, d))
     W = np.hstack(list(_haar(G)))[:, :k]
     return Network(W - W.mean(axis=1, keepdims=True) if center else W, activation=activations.get(activation))
 
@@ -166,7 +167,7 @@ def simplex(
     k = d + 1 if n_units is None else _count("n_units", n_units)
     if k % (d + 1):
         raise ArgumentError(f"n_units must be a multiple of n_inputs + 1 = {d + 1}, not {k}.")
-    G = np.random.default_rng(rng).standard_normal((k // (d + 1), d + 1, d))
+    G = generator(rng).standard_normal((k // (d + 1), d + 1, d))
     rows = _haar(G - G.mean(axis=1, keepdims=True)).reshape(k, d)
     return Network(math.sqrt((d + 1) / d) * rows.T, activation=activations.get(activation))
 
@@ -185,7 +186,7 @@ def biased(
     """
     d, k = _count("n_inputs", n_inputs), _count("n_units", n_units)
     bias = _number("bias", bias, at_least=0.0)
-    rng = np.random.default_rng(rng)
+    rng = generator(rng)
     W = _unit(rng.standard_normal((d, k)))
     a = _signs(rng, k) * rng.uniform(0.5, 1.5, k)
     return Network(W, a=a, b=rng.uniform(-bias, bias, k), activation=activations.get(activation))
@@ -207,7 +208,7 @@ def smoothed(net: Network | np.ndarray, tau: float, *, rng: int | np.random.Gene
     length = np.linalg.norm(net.W, axis=0)
     if not length.all():
         raise ArgumentError(f"unit {int(np.argmin(length))} has weight zero, hence no direction to smooth; remove it.")
-    g = np.random.default_rng(rng).standard_normal(net.W.shape) * (tau / math.sqrt(net.n_inputs))
+    g = generator(rng).standard_normal(net.W.shape) * (tau / math.sqrt(net.n_inputs))
     return replace(net, W=length * _unit(net.W / length + g))
 
 

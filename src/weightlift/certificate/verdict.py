@@ -39,6 +39,7 @@ from weightlift.certificate.uniqueness import symmetries, unique
 from weightlift.errors import ArgumentError, ShapeError
 from weightlift.identifiability import irreducible
 from weightlift.network import Network
+from weightlift.randomness import generator
 from weightlift.samples import Samples
 from weightlift.samples import open as open_samples
 
@@ -90,7 +91,7 @@ def certify(
     if network.c and not offset:
         raise ArgumentError("offset=False, but the network has an offset c; pass offset=True.")
     with np.errstate(all="ignore"):  # values that overflow are reported, not warned about
-        return _Case.of(network, samples, heldout, bias, offset, np.random.default_rng(rng)).certificate()
+        return _Case.of(network, samples, heldout, bias, offset, generator(rng)).certificate()
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,6 +32,7 @@ from weightlift.decomposition.power_method import power_method
 from weightlift.decomposition.subspace_power import flattened_range, subspace_power
 from weightlift.decomposition.tensors import Real, compose, multilinear, range_basis, symmetric_tensor
 from weightlift.errors import ArgumentError, ShapeError
+from weightlift.randomness import generator
 
 __all__ = [
     "Decomposition",
@@ -93,7 +94,7 @@ def decompose(
     True
     """
     T, exponent = _scaled(symmetric_tensor(tensor))
-    rng = np.random.default_rng(rng)
+    rng = generator(rng)
     r = _checked_rank(rank)
     V, singular_values = range_basis(T, None if r is not None and r > len(T) else r)
     R = T if V.shape[1] == len(T) else multilinear(T, V)

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from weightlift.decomposition.components import Decomposition, DecompositionStatus, fit_components, unit_columns
 from weightlift.decomposition.tensors import Real, apply_powers, symmetric_tensor
+from weightlift.randomness import generator
 
 Form = Callable[[Real], tuple[Real, Real]]
 """U (n, r), unit columns → T(uᵢ, …, uᵢ) (r,) and T(I, uᵢ, …, uᵢ) (n, r)."""
@@ -72,7 +73,7 @@ def fit_implicit(
     """The best of `starts` random starts, or of the one given as `start` (n, rank), for a tensor known through `form`."""
     from scipy.optimize import minimize
 
-    rng = np.random.default_rng(rng)
+    rng = generator(rng)
     guesses = [rng.standard_normal((n, rank)) for _ in range(starts)] if start is None else [np.asarray(start, dtype=float)]
     fits: list[ImplicitFit] = []
     for guess in guesses:

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from weightlift.decomposition.components import Decomposition, DecompositionStatus, fit_components
 from weightlift.decomposition.tensors import Real, slices, symmetric_tensor
 from weightlift.errors import ArgumentError, NotFiniteError, ShapeError, SingularError
+from weightlift.randomness import generator
 
 Complex = NDArray[np.complex128]
 
@@ -41,7 +42,7 @@ def jennrich(R: ArrayLike, *, attempts: int = 8, rng: int | np.random.Generator 
     A pair with complex eigenvalues is drawn again; when all `attempts` are complex, the status says so.
     """
     T = symmetric_tensor(R, "R")
-    rng = np.random.default_rng(rng)
+    rng = generator(rng)
     n, order = T.shape[0], T.ndim
     pairs = slices(T, rng.standard_normal((n ** (order - 2), 2 * attempts))).reshape(attempts, 2, n, n)
     pencils = [shared_directions(M_a, M_b, rank=n) for M_a, M_b in pairs]

@@ -25,6 +25,7 @@ from weightlift.decomposition.jennrich import shared_directions
 from weightlift.decomposition.qrj1d import qrj1d
 from weightlift.decomposition.tensors import Real
 from weightlift.errors import ArgumentError, NotFiniteError, ShapeError, SingularError
+from weightlift.randomness import generator
 
 DIAGONALIZERS = {"ffdiag": ffdiag, "qrj1d": qrj1d}
 EXACT = 1e-20  # a criterion that only exact slices reach: no other start can do better
@@ -71,7 +72,7 @@ def joint_diagonalize(
     """
     M, B0 = _checked(M, method, start)
     compressed = _compress(M)
-    rng = np.random.default_rng(rng)
+    rng = generator(rng)
     best: JointDiagonalization | None = None
     for B in _starts(compressed, rng) if B0 is None else [B0]:
         step, sweeps, settled = DIAGONALIZERS[method](B @ compressed @ B.T, tol, max_sweeps)

@@ -17,6 +17,7 @@ from weightlift.decomposition.components import Decomposition, DecompositionStat
 from weightlift.decomposition.joint_diagonalization import joint_diagonalize
 from weightlift.decomposition.tensors import power_columns, slices, symmetric_tensor
 from weightlift.errors import ArgumentError
+from weightlift.randomness import generator
 
 
 def kcl(
@@ -37,7 +38,7 @@ def kcl(
     T = symmetric_tensor(R, "R")
     if projections < 2:
         raise ArgumentError(f"projections must be at least 2, not {projections}: one slice does not fix the factors.")
-    rng = np.random.default_rng(rng)
+    rng = generator(rng)
     n, free = T.shape[0], T.ndim - 2
     G = rng.standard_normal((n**free, projections))
     G /= np.linalg.norm(G, axis=0)

@@ -20,6 +20,7 @@ from weightlift.decomposition.components import Decomposition, DecompositionStat
 from weightlift.decomposition.least_squares import polish
 from weightlift.decomposition.tensors import Real, apply_powers, slices, symmetric_tensor
 from weightlift.errors import ArgumentError
+from weightlift.randomness import generator
 
 BEGINNINGS = ("random", "contracted")
 STARTS_A_COMPONENT = 20
@@ -51,7 +52,7 @@ def power_iteration(
     T = symmetric_tensor(T)
     if begin not in BEGINNINGS:
         raise ArgumentError(f"begin must be one of {BEGINNINGS}, not {begin!r}.")
-    rng = np.random.default_rng(rng)
+    rng = generator(rng)
     r = len(T) if rank is None else rank
     count = STARTS_A_COMPONENT * r if starts is None else starts
     draw = random_starts if begin == "random" else contracted_starts

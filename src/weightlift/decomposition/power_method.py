@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from weightlift.decomposition.components import Decomposition, DecompositionStatus, fit_components, unit_columns
 from weightlift.decomposition.tensors import Real, apply_powers, compose, multilinear, symmetric_tensor
 from weightlift.errors import ArgumentError, NotFiniteError, ShapeError
+from weightlift.randomness import generator
 
 DEFINITE = 1e-7  # least over largest eigenvalue of a matrix that can whiten
 MARGIN = 0.01  # times the largest eigenvalue: the perceptron corrects what lies below
@@ -38,7 +39,7 @@ def power_method(
 ) -> Decomposition:
     """Decompose R (r, …, r) of rank r; `second_moment` (r, r) is a definite matrix Σ πᵢ uᵢuᵢᵀ of the same factors."""
     T = symmetric_tensor(R, "R")
-    rng = np.random.default_rng(rng)
+    rng = generator(rng)
     if second_moment is None:
         P = definite_contraction(T)
     else:

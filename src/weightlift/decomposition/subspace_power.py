@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from weightlift.decomposition.components import Decomposition, DecompositionStatus, fit_components, unit_columns
 from weightlift.decomposition.tensors import Real, symmetric_tensor
 from weightlift.errors import ArgumentError, ShapeError, SingularError
+from weightlift.randomness import generator
 
 STEPS, LAST_STEPS = 200, 3000  # of all starts, and of the best
 STEP_TOLERANCE = 1e-13
@@ -41,7 +42,7 @@ def subspace_power(
     T = symmetric_tensor(T)
     if T.ndim != 4:
         raise ShapeError(f"tensor must have order 4 for the subspace power method, not {T.ndim}.")
-    rng = np.random.default_rng(rng)
+    rng = generator(rng)
     V, D = flattened_range(T, rank)
     U, values = rank_one_search(V, D, starts=starts, rng=rng)
     failure = None if values.min() > COMPONENT else DecompositionStatus.NOT_SETTLED

@@ -19,6 +19,7 @@ from weightlift.geometry.kernels import products
 from weightlift.geometry.paired import paired_square
 from weightlift.geometry.units import ROUNDING, TINY, Units, closed
 from weightlift.network import Network
+from weightlift.randomness import generator
 
 SHARP = 1e-12  # relative error a unit with which the plain quadratic form is content
 ROUGH = 1e-2  # relative error above which samples are drawn
@@ -61,7 +62,7 @@ def distance(f: Network, g: Network, *, rng: int | np.random.Generator = 0) -> D
     _check_inputs(f, g)
     best = _between_kin(f, g) if f.activation == g.activation else _between_strangers(f, g)
     if best.error > ROUGH * best.value and best.error > 1e-10 * (_size(f) + _size(g)):
-        best = min(best, _sampled(f, g, np.random.default_rng(rng)), key=lambda found: found.error)
+        best = min(best, _sampled(f, g, generator(rng)), key=lambda found: found.error)
     return best
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from weightlift.errors import ActivationError, ArgumentError, SingularError
 from weightlift.identifiability.reflections import reflect, reflection, reflection_polynomials
 from weightlift.network import Network
+from weightlift.randomness import generator
 
 DEPENDENT = 1e-12  # relative singular value below which unit polynomials count as dependent
 ABSENT = 1e-8  # share of a unit in every dependency below which it has no part in them
@@ -34,10 +35,10 @@ def twin(
     >>> np.allclose(f.predict(X), g.predict(X), atol=1e-14), f.equivalent(g)
     (True, False)
     """
-    generator = np.random.default_rng(rng)
+    rng = generator(rng)
     if not isinstance(network, Network):
         net = Network(network)
-        a = generator.choice([-1.0, 1.0], net.n_units) * generator.uniform(0.5, 1.5, net.n_units)
+        a = rng.choice([-1.0, 1.0], net.n_units) * rng.uniform(0.5, 1.5, net.n_units)
         network = replace(net, a=a)
     if len(reflection(network.activation)[1]) <= 1:
         raise ActivationError(f"reflections are symmetries of {network.activation.name!r}; twins need a remainder.")
@@ -55,7 +56,7 @@ def twin(
     if share.min() < ABSENT:
         absent = [S[i] for i in np.flatnonzero(share < ABSENT)]
         raise ArgumentError(f"units {absent} take no part in any dependency of the subset; leave them out of it.")
-    part = null @ generator.standard_normal(null.shape[1]) / length
+    part = null @ rng.standard_normal(null.shape[1]) / length
     a = network.a.copy()
     a[S] = part / np.sqrt(np.mean(part**2))
     f = replace(network, a=a)

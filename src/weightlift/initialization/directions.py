@@ -24,6 +24,7 @@ from weightlift.hermite.symmetric import symmetric_basis
 from weightlift.moments import HermiteMoment, MomentProduct, UnfoldedMoment, quadratic_fit, remove_linear, remove_quadratic
 from weightlift.moments.flattened_moment import FlattenedMoment, check_flattening, check_memory
 from weightlift.namespaces import to_numpy
+from weightlift.randomness import generator
 from weightlift.samples import Residual, Samples
 from weightlift.subspace import SecondMoment, even_subspace, leading_subspace
 
@@ -54,7 +55,7 @@ def joint_directions(
     rng: np.random.Generator | int = 0,
 ) -> Directions:
     """The directions of n_units units, by order ℓ."""
-    rng = np.random.default_rng(rng)
+    rng = generator(rng)
     if order > 1:
         return _on_symmetric_tensors(samples, n_units, order, max_memory, rng)
     tensors = 8.0 * 4 * n_units**4

@@ -28,6 +28,7 @@ from weightlift.initialization.two_tensors import two_tensor_directions
 from weightlift.moments import DirectionalMoments, HermiteMoment, remove_linear
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
+from weightlift.randomness import generator
 from weightlift.samples import Samples
 from weightlift.subspace import SecondMoment, estimate_rank
 
@@ -67,7 +68,7 @@ def hermite_init(
     >>> wl.match(start.network, truth).max_error < 1e-8
     True
     """
-    activation, rng = get(activation), np.random.default_rng(rng)
+    activation, rng = get(activation), generator(rng)
     _check(samples, n_units, activation, preset)
     if order is None:
         order = _least_order(samples.d, n_units)

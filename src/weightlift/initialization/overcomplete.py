@@ -30,6 +30,7 @@ from weightlift.initialization.scalars import fitted_scalars
 from weightlift.moments import DirectionalMoments, HermiteMoment, HermitePolynomial, hermite_regression
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
+from weightlift.randomness import generator
 from weightlift.refinement.affine import AffineNetwork, fit_affine
 from weightlift.risk import Risk, Students
 from weightlift.samples import RandomSigns, Residual, Samples
@@ -72,7 +73,7 @@ def overcomplete_init(
     >>> float(wl.distance(start.network, truth)) < 1e-7
     True
     """
-    rng = np.random.default_rng(rng)
+    rng = generator(rng)
     _check(samples, n_units)
     polynomial = hermite_regression(samples, _degree(samples))
     residual = samples.map(Residual(polynomial))

@@ -6,6 +6,7 @@ import numpy as np
 
 from weightlift.activations import Activation, get
 from weightlift.network import Network
+from weightlift.randomness import generator
 
 
 def gaussian_init(
@@ -17,7 +18,7 @@ def gaussian_init(
     rng: np.random.Generator | int = 0,
 ) -> Network:
     """W with standard Gaussian entries; output weights as given, else standard Gaussian too."""
-    rng = np.random.default_rng(rng)
+    rng = generator(rng)
     W = rng.normal(size=(n_inputs, n_units))
     a = rng.normal(size=n_units) if output_weights is None else output_weights
     return Network(W, a, activation=get(activation))

@@ -31,6 +31,7 @@ from weightlift.initialization.scalars import fitted_scalars
 from weightlift.moments import DirectionalMoments, HermiteMoment, remove_linear
 from weightlift.namespaces import array_namespace, as_like, matmul_transposed, to_numpy
 from weightlift.network import Network
+from weightlift.randomness import generator
 from weightlift.refinement.affine import AffineNetwork, fit_affine, require_relu
 from weightlift.refinement.up_to_signs import refine_up_to_signs
 from weightlift.samples import Block, Samples, Sums
@@ -86,7 +87,7 @@ def robust_init(samples: Samples, n_units: int | None = None, *, rng: np.random.
 
     Their biases come from T_2, T_3 and T_4: T_0 and T_1 hold the linear parts of the units that cannot be seen.
     """
-    rng = np.random.default_rng(rng)
+    rng = generator(rng)
     seen = estimate_rank(remove_linear(samples, implicit=samples.d > 500), SecondMoment(), rng=rng).rank
     k = seen if n_units is None else min(seen, n_units)
     if k == 0:

@@ -21,6 +21,7 @@ from weightlift.initialization.magnitudes import magnitudes_and_signs, magnitude
 from weightlift.moments import HermiteMoment, MomentChoice, choose_moments, remove_linear, remove_quadratic
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
+from weightlift.randomness import generator
 from weightlift.samples import Samples
 from weightlift.subspace import SecondMoment, Subspace, even_subspace, leading_subspace, odd_subspace
 
@@ -57,7 +58,7 @@ def tensor_init(
     >>> wl.match(start.network, truth).max_error < 1e-8
     True
     """
-    activation, rng = get(activation), np.random.default_rng(rng)
+    activation, rng = get(activation), generator(rng)
     _check(samples, n_units, preset)
     choice = choose_moments(activation)
     s2, s3, s4 = samples.split(1 / 3, 1 / 3, 1 / 3, seed=int(rng.integers(2**31))) if split else (samples,) * 3

@@ -25,6 +25,7 @@ from weightlift.initialization.directions import RELATIVE_FLOOR, Directions, ran
 from weightlift.moments import DirectionalMoments, remove_linear
 from weightlift.moments.flattened_moment import FlattenedMoment, check_flattening
 from weightlift.namespaces import to_numpy
+from weightlift.randomness import generator
 from weightlift.samples import RandomSigns, Samples
 from weightlift.subspace import SecondMoment, leading_subspace
 
@@ -56,7 +57,7 @@ def two_tensor_directions(
     rng: np.random.Generator | int = 0,
 ) -> Directions:
     """Steps 1–4. n_units None: as many as are found; else mergers go on until so many are left, and too few are an error."""
-    rng = np.random.default_rng(rng)
+    rng = generator(rng)
     check_flattening(samples.d, order, max_memory=max_memory)
     frames = rng.normal(size=(ROW_FRAMES if math.isfinite(samples.n) else EXACT_FRAMES, samples.d))
     frames /= np.linalg.norm(frames, axis=1, keepdims=True)

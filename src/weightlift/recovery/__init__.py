@@ -20,6 +20,7 @@ from weightlift.certificate.exactness import ROUNDING_FACTOR
 from weightlift.errors import ArgumentError
 from weightlift.moments import remove_linear
 from weightlift.network import Network
+from weightlift.randomness import generator
 from weightlift.recovery.problem import Problem
 from weightlift.recovery.stages import (
     Answer,
@@ -88,7 +89,7 @@ def recover(
     ('EXACT', True)
     """
     outputs = _known_outputs(output_weights, n_units)
-    problem = Problem.of(X, y, sample_weight, get(activation), bias, offset, outputs, method, np.random.default_rng(rng))
+    problem = Problem.of(X, y, sample_weight, get(activation), bias, offset, outputs, method, generator(rng))
     work = DEFAULT_WORK if max_work is None else float(max_work)
     if not work >= 0:
         raise ArgumentError(f"max_work must be at least 0, not {max_work!r}.")

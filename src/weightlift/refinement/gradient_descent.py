@@ -16,6 +16,7 @@ import numpy as np
 from weightlift.errors import ArgumentError
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
+from weightlift.randomness import generator
 from weightlift.risk import Gradient, HessianProduct, Students
 from weightlift.samples import Samples
 
@@ -63,7 +64,7 @@ def gradient_descent(
     if parts is not None and parts < 1:
         raise ArgumentError(f"parts must be at least 1, not {parts}.")
     eta = step_size(samples, start, step)
-    seed = int(np.random.default_rng(rng).integers(2**31))
+    seed = int(generator(rng).integers(2**31))
     fresh = [samples] if parts is None else [p.persist() for p in samples.split(*[1 / parts] * parts, seed=seed)]
     zero = Students.of(replace(start, a=np.zeros(start.n_units), c=0.0))
     scale = float(to_numpy(samples.mean(Gradient(zero))[0])[0])

@@ -19,6 +19,7 @@ import numpy as np
 from weightlift.errors import ArgumentError, ShapeError
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
+from weightlift.randomness import generator
 from weightlift.risk import Gradient, Hessian, HessianProduct, Students
 from weightlift.samples import Samples
 from weightlift.samples import open as open_samples
@@ -150,7 +151,7 @@ def positive_definite_radius(
     """
     if directions < 1 or not 0 < reach < np.inf:
         raise ArgumentError(f"directions must be at least 1 and reach positive and finite, not {directions} and {reach}.")
-    D = np.random.default_rng(rng).standard_normal((directions, *teacher.W.shape))
+    D = generator(rng).standard_normal((directions, *teacher.W.shape))
     D *= (np.linalg.norm(teacher.W) / np.linalg.norm(D, axis=(1, 2)))[:, None, None]
 
     def radii(spectrum: Callable[[Network], Spectrum]) -> np.ndarray:
@@ -175,7 +176,7 @@ def contraction(
     """
     if steps < 1 or (rows is not None and rows < 1):
         raise ArgumentError(f"steps and rows must be at least 1, not {steps} and {rows}.")
-    rng = np.random.default_rng(rng)
+    rng = generator(rng)
     net = _around(teacher, start)
     distances, spectra = [float(np.linalg.norm(net.W - teacher.W))], []
     for _ in range(steps):

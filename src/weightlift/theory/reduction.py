@@ -25,6 +25,7 @@ from weightlift.decomposition.components import fit_components
 from weightlift.decomposition.tensors import apply_powers, symmetric_tensor
 from weightlift.errors import ActivationError, ArgumentError, ShapeError
 from weightlift.network import Network
+from weightlift.randomness import generator
 
 Learner = Callable[[np.ndarray, np.ndarray], Network]
 
@@ -126,7 +127,7 @@ def decompose_by(
     (True, True)
     """
     sums = power_sums(tensor, following, n_units=n_units)
-    X = np.random.default_rng(rng).standard_normal((n, sums.n_inputs))
+    X = generator(rng).standard_normal((n, sums.n_inputs))
     network = learner(X, sums.labels(X, activation))
     if not isinstance(network, Network) or network.n_inputs != sums.n_inputs:
         raise ArgumentError(f"learner must return a Network with {sums.n_inputs} inputs, not {network!r}.")

@@ -18,6 +18,7 @@ import numpy as np
 from weightlift.errors import ArgumentError
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
+from weightlift.randomness import generator
 from weightlift.risk import Gradient, Students
 from weightlift.samples import Samples
 from weightlift.theory.conditioning import conditioning
@@ -93,7 +94,7 @@ def _ball(teacher: Network, radius: float, points: int, rng: int | np.random.Gen
     """Networks whose W is uniform in the Frobenius ball around that of the teacher."""
     if points < 1 or not 0 < radius < math.inf:
         raise ArgumentError(f"points must be at least 1 and radius positive and finite, not {points} and {radius}.")
-    rng = np.random.default_rng(rng)
+    rng = generator(rng)
     D = rng.standard_normal((points, *teacher.W.shape))
     length = radius * rng.uniform(size=points) ** (1.0 / teacher.W.size)
     D *= (length / np.linalg.norm(D, axis=(1, 2)))[:, None, None]
