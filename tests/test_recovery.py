@@ -35,6 +35,16 @@ def test_a_few_rows_a_parameter_are_enough(activation, d, k, ratio, bias):
     assert "EXACT" in str(found)
 
 
+@pytest.mark.parametrize("size", [1e4, 1e9])
+def test_columns_in_units_of_any_size(size):
+    truth = wl.teachers.conditioned(6, 3, activation="relu", rng=0)
+    X, _ = wl.draw(truth, 150, covariance=np.eye(6) + 0.5, rng=1)
+    units = np.array([1.0, 1 / size, 1.0, 1.0, size, 1.0])
+    found = wl.recover(X * units, truth.predict(X), n_units=3)
+    assert found.certificate.status is wl.Status.EXACT
+    assert wl.match(Network(found.network.W * units[:, None], found.network.a), truth).max_error < 1e-10
+
+
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
 def test_gaussian_inputs_of_any_mean_and_covariance(activation):
     """The network comes back in the raw inputs, without biases it never had."""

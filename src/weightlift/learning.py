@@ -154,7 +154,7 @@ def _standardized(rows: Samples, preset: str, *, moments: bool) -> _Rows:
                 stacklevel=3,
             )
         return _Rows(rows, None, None)
-    nu = found.root @ found.mean
+    nu = found.mean @ found.root
     center = nu if n * nu @ nu > d + LEVEL * math.sqrt(2 * d) else None
     whitening = replace(found, mean=np.zeros(d))
     return _Rows(rows.map(whitening).persist(), whitening, center)

@@ -70,3 +70,24 @@ def test_singular_or_wrong_covariances_are_refused(rng):
         Whitening.given(None, np.triu(np.ones((2, 2))), n_inputs=2)
     with pytest.raises(errors.SingularError):
         Whitening.given(None, np.diag([1.0, -1.0]), n_inputs=2)
+
+
+@pytest.mark.parametrize("size", [1e2, 1e5, 1e9])
+def test_the_units_of_the_columns_do_not_matter(rng, size):
+    X = correlated(rng, shift=0.0)
+    net = Network(rng.normal(size=(4, 3)), rng.normal(size=3), rng.normal(size=3), 0.3, "tanh")
+    units = np.array([1.0, size, 1 / size, 3.0])
+    net = Network(net.W / units[:, None], net.a, net.b, net.c, net.activation)
+    source = samples.open(X * units, np.zeros(500))
+    whitening = Whitening.estimated(source)
+    white = source.map(whitening)
+    weight, mean, scatter = white.fold(Covariance(4))
+    np.testing.assert_allclose(scatter / weight, np.eye(4), atol=1e-12)
+    moved = whitening.on_network(net)
+    np.testing.assert_allclose(moved.predict(next(white.blocks(500)).X), net.predict(X * units), rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(whitening.undo(moved).W * units[:, None], net.W * units[:, None], atol=1e-11)
+
+
+def test_values_whose_squares_overflow_are_named(rng):
+    with pytest.raises(errors.NotFiniteError, match="X has values whose squares overflow"):
+        Whitening.estimated(samples.open(1e200 * correlated(rng), np.zeros(500)))

@@ -1,6 +1,7 @@
-"""Whitening as a map: x → S^{-1/2}(x − μ), undone exactly in the network that comes back.
+"""Whitening as a map: x → Rᵀ(x − μ) with RᵀSR = I, undone exactly in the network that comes back.
 
-A unit ⟨w̃, S^{-1/2}(x − μ)⟩ + b̃ of the whitened problem is ⟨w, x⟩ + b with w = S^{-1/2} w̃ and b = b̃ − ⟨w, μ⟩.
+A unit ⟨w̃, Rᵀ(x − μ)⟩ + b̃ of the whitened problem is ⟨w, x⟩ + b with w = R w̃ and b = b̃ − ⟨w, μ⟩. R is S^{-1/2}; where the
+columns' spreads D differ so much that S^{-1/2} would lose its digits it is D⁻¹C^{-1/2}, C the correlations.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from weightlift.network import Network
 from weightlift.samples.protocol import Block, Samples, Sums
 
 MAX_CONDITION = 1e12
+CONSTANT = 1e-13  # spread of a column that is rounding, relative to its mean
+ALIKE = 1e3  # ratio of spreads up to which S^{-1/2} has ten digits: it loses the square of it
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +26,7 @@ class Whitening:
 
     mean: np.ndarray  # (d,)
     covariance: np.ndarray  # (d, d)
-    root: np.ndarray  # (d, d) S^{-1/2}, symmetric
+    root: np.ndarray  # (d, d) R
 
     @classmethod
     def given(cls, mean: np.ndarray | None, covariance: np.ndarray | None, *, n_inputs: int) -> Whitening:
@@ -38,14 +41,16 @@ class Whitening:
             raise NotFiniteError("mean or covariance holds NaN or infinity.")
         if not np.allclose(covariance, covariance.T, rtol=1e-10, atol=1e-12 * np.abs(covariance).max()):
             raise ArgumentError("covariance must be symmetric.")
-        return cls(mean, covariance, _inverse_root(covariance))
+        return cls(mean, covariance, _inverse_root(mean, covariance))
 
     @classmethod
     def estimated(cls, samples: Samples) -> Whitening:
         """From the rows' own mean and covariance (divisor Σw), in one pass."""
-        _, mean, scatter = samples.fold(Covariance(samples.d))
-        total = samples.total
-        return cls.given(to_numpy(mean), to_numpy(scatter) / total, n_inputs=samples.d)
+        with np.errstate(over="ignore", invalid="ignore"):
+            _, mean, scatter = (to_numpy(s) for s in samples.fold(Covariance(samples.d)))
+        if not np.isfinite(scatter).all():
+            raise NotFiniteError("X has values whose squares overflow; divide its columns by their sizes.")
+        return cls.given(mean, scatter / samples.total, n_inputs=samples.d)
 
     def __call__(self, block: Block) -> Block:
         xp = array_namespace(block.X)
@@ -53,9 +58,8 @@ class Whitening:
         return replace(block, X=xp.matmul(block.X - mean, root))
 
     def on_network(self, network: Network) -> Network:
-        """The network as a function of the whitened input: w̃ = S^{1/2} w, b̃ = b + ⟨w, μ⟩."""
-        forward = self.covariance @ self.root
-        return replace(network, W=forward @ network.W, b=network.b + self.mean @ network.W)
+        """The network as a function of the whitened input: w̃ = R⁻¹w = RᵀS w, b̃ = b + ⟨w, μ⟩."""
+        return replace(network, W=self.root.T @ (self.covariance @ network.W), b=network.b + self.mean @ network.W)
 
     def undo(self, network: Network) -> Network:
         """The network as a function of the raw input."""
@@ -92,13 +96,17 @@ class Covariance:
         return weight, left[1] + share * step, scatter
 
 
-def _inverse_root(covariance: np.ndarray) -> np.ndarray:
-    """S^{-1/2}; singularity is judged on the correlations, so that the inputs' units do not matter."""
+def _inverse_root(mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+    """R; singularity is judged on the correlations, so that the inputs' units do not matter."""
     spread = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    if spread.min() <= 1e-14 * spread.max():
-        raise SingularError(f"column {int(np.argmin(spread))} of X is constant; drop it.")
-    strength = np.linalg.eigvalsh(covariance / np.outer(spread, spread))
-    if strength[0] * MAX_CONDITION < strength[-1]:
+    constant = np.flatnonzero(spread <= CONSTANT * np.abs(mean))
+    if constant.size:
+        raise SingularError(f"column {int(constant[0])} of X is constant; drop it.")
+    correlation = covariance / spread[:, None] / spread
+    values, vectors = np.linalg.eigh(correlation)
+    if values[0] * MAX_CONDITION < values[-1]:
         raise SingularError("the covariance of X is singular: some columns are linearly dependent; drop the redundant ones.")
+    if spread.max() > ALIKE * spread.min():
+        return np.asarray(vectors / np.sqrt(values) @ vectors.T / spread[:, None])
     values, vectors = np.linalg.eigh(covariance)
     return np.asarray(vectors / np.sqrt(values) @ vectors.T)
