@@ -238,3 +238,15 @@ def test_predict_refuses_wrong_inputs(rng):
             net.predict(X)
     with pytest.raises(errors.NotFiniteError, match="complex"):
         net.predict(np.ones((2, 4)) + 1j)
+
+
+def test_parameters_may_be_arrays_of_any_namespace(rng, as_xp):
+    W, a, b = rng.normal(size=(3, 2)), rng.normal(size=2), rng.normal(size=2)
+    net = Network(as_xp(W), as_xp(a), as_xp(b))
+    np.testing.assert_array_equal(np.vstack([net.W, net.a, net.b]), np.vstack([W, a, b]))
+
+
+def test_parameters_may_be_tensors_that_record_gradients(torch):
+    layer = torch.nn.Linear(3, 2, dtype=torch.float64)
+    net = Network(layer.weight.T, b=layer.bias)
+    np.testing.assert_array_equal(net.W, layer.weight.detach().numpy().T)

@@ -45,7 +45,7 @@ def to_numpy(x: Array) -> np.ndarray:
     if isinstance(x, np.ndarray):
         return x
     if compat.is_torch_array(x):
-        return np.asarray(x.detach().cpu().numpy())
+        return np.asarray(detached(x).cpu().numpy())
     if compat.is_cupy_array(x):
         return np.asarray(x.get())
     if hasattr(x, "to_device") and not compat.is_jax_array(x):
@@ -53,27 +53,30 @@ def to_numpy(x: Array) -> np.ndarray:
     return np.asarray(x)
 
 
+def detached(x: Array) -> Array:
+    """x without the graph that PyTorch keeps of how it came about; what is computed here has no gradient."""
+    return x.detach() if compat.is_torch_array(x) else x
+
+
 def from_numpy(x: np.ndarray, *, like: Array) -> Array:
-    """The values of x in the namespace and on the device of `like`, dtype kept."""
-    return _placed(x, like)
+    """The values of x in the namespace and on the device of `like`, dtype kept.
 
-
-def as_like(x: Array, like: Array) -> Array:
-    """A parameter as a partner of `like`: its namespace, dtype and device; unchanged where it has them already."""
-    xp = array_namespace(like)
-    if isinstance(x, np.ndarray) and not isinstance(like, np.ndarray):
-        x = _placed(x, like)
-    return xp.astype(x, like.dtype, copy=False)
-
-
-def _placed(x: np.ndarray, like: Array) -> Array:
-    """On a GPU through pinned memory, rows after rows: a copy from any other waits for all that the device has still to do."""
+    On a GPU through pinned memory, rows after rows: a copy from any other waits for all that the device has still to do.
+    """
     x = np.array(x, order="C")
     if compat.is_torch_array(like) and like.device.type == "cuda":
         import torch
 
         return torch.from_numpy(x).pin_memory().to(like.device, non_blocking=True)
     return array_namespace(like).asarray(x, device=device(like))
+
+
+def as_like(x: Array, like: Array) -> Array:
+    """A parameter as a partner of `like`: its namespace, dtype and device; unchanged where it has them already."""
+    xp = array_namespace(like)
+    if isinstance(x, np.ndarray) and not isinstance(like, np.ndarray):
+        x = from_numpy(x, like=like)
+    return xp.astype(x, like.dtype, copy=False)
 
 
 def memory_of(where: Any, xp: Namespace) -> int | None:

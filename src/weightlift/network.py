@@ -20,7 +20,7 @@ from weightlift import activations
 from weightlift.activations import Activation
 from weightlift.errors import ActivationError, ArgumentError, FileFormatError, NotFiniteError, ShapeError
 from weightlift.files import read_checked, weightlift_header, write_atomically
-from weightlift.namespaces import Array, array_namespace, device, is_array, real_floating, row_ranges
+from weightlift.namespaces import Array, array_namespace, device, is_array, real_floating, row_ranges, to_numpy
 
 FORMAT, VERSION = "weightlift.network", 1
 MAX_FILE_BYTES = 2**31
@@ -215,7 +215,7 @@ def unit_distances(f: Network, g: Network) -> np.ndarray:
 
 def _parameter(name: str, value: Any, *, ndim: int, length: int | None = None) -> np.ndarray:
     try:
-        array = np.asarray(value)
+        array = to_numpy(value) if is_array(value) else np.asarray(value)
     except ValueError as error:
         raise ShapeError(f"{name} is not a rectangular array ({error}).") from error
     if np.iscomplexobj(array):

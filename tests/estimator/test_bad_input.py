@@ -89,3 +89,10 @@ def test_the_ends_of_double_precision_give_finite_predictions_and_no_certificate
     model = wl.OneHiddenLayerRegressor(2, max_work=20).fit(X, Y)
     assert np.isfinite(model.predict(X)).all()
     assert not model.certificate_
+
+
+def test_copies_of_one_row_are_one_row():
+    with pytest.raises(wl.errors.TooFewRowsError, match="one distinct row of positive weight, 50 times"):
+        wl.OneHiddenLayerRegressor(2).fit(np.ones((50, 3)), np.ones(50))
+    with pytest.raises(wl.errors.TooFewRowsError, match="one distinct row"):
+        wl.OneHiddenLayerRegressor(2).fit(X, Y, sample_weight=np.arange(len(Y)) == 3)

@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone, is_classifier
 
 import weightlift as wl
-from weightlift.errors import ArgumentError, DataWarning
+from weightlift.errors import ArgumentError, DataWarning, NotCertifiedWarning
 
 
 @pytest.fixture(scope="module")
@@ -55,3 +55,32 @@ def test_probabilities_near_one_have_lost_their_digits(teacher):
     with pytest.warns(DataWarning, match="within 0.001 of 1"):
         model = wl.OneHiddenLayerClassifier(2, max_work=50).fit(X, 1 / (1 + np.exp(-4 * f)))
     np.testing.assert_allclose(model.decision_function(X), 4 * f, atol=1e-6)
+
+
+def test_probabilities_of_the_rarer_class_keep_their_digits(teacher):
+    from scipy.special import expit
+
+    _, X, f = teacher
+    model = wl.OneHiddenLayerClassifier(2, targets="logits").fit(X, f)
+    scores = model.decision_function(50 * X)
+    assert np.abs(scores).max() > 100
+    expected = np.stack([expit(-scores), expit(scores)], axis=1)
+    np.testing.assert_allclose(model.predict_proba(50 * X), expected, rtol=4e-15)
+
+
+def test_a_missing_or_constant_target_is_not_called_labels(teacher):
+    _, X, _ = teacher
+    with pytest.raises(ValueError, match="requires y"):
+        wl.OneHiddenLayerClassifier(2).fit(X, None)
+    with pytest.raises(ValueError, match="NaN"):
+        wl.OneHiddenLayerClassifier(2).fit(X, np.full(len(X), np.nan))
+    with pytest.warns((DataWarning, NotCertifiedWarning), match="constant"):
+        wl.OneHiddenLayerClassifier(2).fit(X, np.full(len(X), 0.25))
+
+
+def test_tensors_that_record_gradients_are_data_like_others(teacher, torch):
+    _, X, f = teacher
+    model = wl.OneHiddenLayerClassifier(2, targets="logits")
+    expected = model.fit(X, f).predict(X)
+    recorded = model.fit(torch.tensor(X, requires_grad=True), torch.tensor(f, requires_grad=True))
+    np.testing.assert_array_equal(recorded.predict(torch.tensor(X, requires_grad=True)), expected)

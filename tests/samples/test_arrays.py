@@ -1,5 +1,6 @@
 """The array source: folding, weights, order, splits, blocks, digits, bad input."""
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -182,7 +183,10 @@ def test_float32_data_keep_their_digits():
         (np.zeros((2, 2)), np.zeros(2), np.array([-1.0, 1]), errors.ArgumentError, "negative"),
         (np.zeros((2, 2)), np.zeros(2), np.zeros(2), errors.ArgumentError, "zero"),
         (np.zeros((2, 2)), np.zeros(2), np.ones(3), errors.ShapeError, "sample_weight"),
-        (np.zeros((2, 2)), None, None, errors.ArgumentError, "y"),
+        (np.zeros((2, 2)), None, None, errors.ArgumentError, "y is missing"),
+        (None, np.zeros(2), None, errors.ArgumentError, "X is missing"),
+        (np.ma.masked_greater(np.eye(2), 0.5), np.zeros(2), None, errors.NotFiniteError, "X has masked"),
+        (np.eye(2), np.zeros(2), np.ma.masked_greater([0.0, 1.0], 0.5), errors.NotFiniteError, "sample_weight has masked"),
         ([["a", "b"], ["c", "d"]], [1.0, 2.0], None, errors.ArgumentError, "X"),
         ([[1.0, 2.0], [3.0]], [1.0, 2.0], None, errors.ArgumentError, "X"),
     ],
@@ -191,6 +195,28 @@ def test_bad_input_names_the_argument(X, y, weight, error, words):
     with pytest.raises(error, match=words) as caught:
         samples.open(X, y, sample_weight=weight)
     assert isinstance(caught.value, ValueError)
+
+
+def test_matrices_and_unmasked_arrays_are_arrays(rng):
+    X, y = rng.normal(size=(30, 3)), rng.normal(size=30)
+    expected = samples.open(X, y).mean(Moments())[2]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
+        matrix = np.matrix(X)
+    for form in (matrix, np.ma.array(X), X.tolist()):
+        found = samples.open(form, y).mean(Moments())[2]
+        assert type(found) is np.ndarray
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_tensors_that_record_gradients_are_data_like_others(rng, torch):
+    X, y, w = (rng.uniform(0.5, 1.5, size=shape) for shape in ((40, 3), 40, 40))
+    recorded = [torch.tensor(v, requires_grad=True) for v in (X, y, w)]
+    source = samples.open(*recorded[:2], sample_weight=recorded[2])
+    found = source.mean(Moments())[2]
+    assert not found.requires_grad
+    np.testing.assert_allclose(found.numpy(), samples.open(X, y, sample_weight=w).mean(Moments())[2])
+    assert source.total == pytest.approx(w.sum())
 
 
 def test_an_empty_part_says_so():

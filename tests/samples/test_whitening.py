@@ -81,7 +81,7 @@ def test_the_units_of_the_columns_do_not_matter(rng, size):
     source = samples.open(X * units, np.zeros(500))
     whitening = Whitening.estimated(source)
     white = source.map(whitening)
-    weight, mean, scatter = white.fold(Covariance(4))
+    weight, _, scatter = white.fold(Covariance(4))
     np.testing.assert_allclose(scatter / weight, np.eye(4), atol=1e-12)
     moved = whitening.on_network(net)
     np.testing.assert_allclose(moved.predict(next(white.blocks(500)).X), net.predict(X * units), rtol=1e-11, atol=1e-12)

@@ -19,7 +19,7 @@ from weightlift.errors import ArgumentError, DataWarning
 from weightlift.estimator.fitting import Options
 from weightlift.estimator.regressor import OneHiddenLayerRegressor
 from weightlift.estimator.validation import same_namespace, validated_fit, validated_inputs
-from weightlift.namespaces import Array, array_namespace
+from weightlift.namespaces import Array, array_namespace, is_array, to_numpy
 
 DIGITS_LOST = 1e-3  # the logit of 1 − t is known to ε/t
 TARGETS = ("scores", "logits", "probabilities")
@@ -108,7 +108,9 @@ class OneHiddenLayerClassifier(OneHiddenLayerRegressor):
         same_namespace(X, self, "predict_proba")
         f = self.network_.predict(validated_inputs(self, X))
         xp = array_namespace(f)
-        return xp.stack([0.5 - 0.5 * xp.tanh(0.5 * f), 0.5 + 0.5 * xp.tanh(0.5 * f)], axis=1)
+        odds = xp.exp(-xp.abs(f))  # of the rarer class: none of its digits is lost
+        rare, likely = odds / (1.0 + odds), 1.0 / (1.0 + odds)
+        return xp.stack([xp.where(f > 0, rare, likely), xp.where(f > 0, likely, rare)], axis=1)
 
     def predict(self, X: Any) -> Array:
         """The class, 0 or 1, of each row."""
@@ -137,8 +139,10 @@ class OneHiddenLayerClassifier(OneHiddenLayerRegressor):
 
 def _refuse_labels(y: Any) -> None:
     """Two values, or text, are labels, whatever their type."""
-    values = np.asarray(y) if not hasattr(y, "to_numpy") else y.to_numpy()
-    labels = values.dtype.kind in "OUSb" or (values.size > 2 and len(np.unique(values)) <= 2)
+    if y is None:
+        return  # refused as missing
+    values = to_numpy(y) if is_array(y) else np.asarray(y)
+    labels = values.dtype.kind in "OUSb" or (values.size > 2 and len(np.unique(values)) == 2)
     if labels:
         raise ArgumentError(
             "y holds hard labels: they tell on which side of zero the score is and nothing of its size, so that no units can "

@@ -7,6 +7,7 @@ size is chosen on held-out rows, and a certificate that says no.
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -18,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weightlift.activations import Activation
 from weightlift.certificate import Certificate, Inference, Summary
-from weightlift.errors import DataWarning, NotCertifiedWarning
+from weightlift.errors import ArgumentError, DataWarning, NotCertifiedWarning, TooFewRowsError
 from weightlift.estimator.display import certificate_html
 from weightlift.estimator.fitting import Fit, Options, fit_collection, fit_rows
 from weightlift.estimator.inspection import findings
@@ -152,6 +153,8 @@ class OneHiddenLayerRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
     def _fit(self, X: Array, y: Array, w: Array | None, options: Options) -> Self:
         with np.errstate(all="ignore"):  # values near the ends of double precision are looked at too
             rows = Rows.of(X, y, w, scaled=self.standardize)
+            if len(rows.host[1]) < 2:
+                raise TooFewRowsError(f"X and y hold one distinct row of positive weight, {rows.copies + 1} times; give more.")
             found = findings(*rows.host[:2], rows.copies, getattr(self, "feature_names_in_", None))
         for sentence in found:
             warnings.warn(sentence, DataWarning, stacklevel=4)
@@ -214,12 +217,8 @@ class OneHiddenLayerRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
     def _certified_inference(self) -> Inference:
         check_is_fitted(self)
         if self._inference is None:
-            from weightlift.errors import ArgumentError
-
             reasons = " ".join(self.certificate_.reasons)
             raise ArgumentError(f"standard errors need certified units; these are {self.certificate_.status.name}: {reasons}")
-        from dataclasses import replace
-
         names = getattr(self, "feature_names_in_", None)
         return self._inference if names is None else replace(self._inference, feature_names=tuple(map(str, names)))
 

@@ -8,14 +8,15 @@ import numpy as np
 from sklearn.utils._array_api import get_namespace
 from sklearn.utils.validation import _check_sample_weight, check_array, column_or_1d, validate_data
 
-from weightlift.errors import NotFiniteError
-from weightlift.namespaces import Array, array_namespace, from_numpy, is_array, to_numpy
+from weightlift.namespaces import Array, array_namespace, detached, from_numpy, is_array, to_numpy
+from weightlift.samples.arrays import refuse_masked
 
 
 def validated_fit(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array, Array | None]:
     """X (n, d), y (n,) and weights of X's namespace and device."""
     for name, value in (("X", X), ("y", y), ("sample_weight", sample_weight)):
         refuse_masked(name, value)
+    X, y, sample_weight = (detached(value) for value in (X, y, sample_weight))
     if y is None:
         raise ValueError(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
@@ -35,13 +36,8 @@ def validated_fit(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[A
 def validated_inputs(estimator: Any, X: Any) -> Array:
     """X for a prediction: as many columns as the fit had, under the same names."""
     refuse_masked("X", X)
+    X = detached(X)
     return validate_data(estimator, X, dtype=_float_types(X), reset=False)
-
-
-def refuse_masked(name: str, values: Any) -> None:
-    """NumPy forgets a mask silently; what is masked has no value."""
-    if np.ma.isMaskedArray(values) and np.ma.getmaskarray(values).any():
-        raise NotFiniteError(f"{name} has masked values; drop or impute those rows.")
 
 
 def same_namespace(X: Any, estimator: Any, method: str) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from weightlift.errors import ArgumentError
-from weightlift.namespaces import is_array
+from weightlift.namespaces import detached, is_array
 from weightlift.network import Network
 from weightlift.samples import dask, parquet
-from weightlift.samples.arrays import ArraySamples, from_arrays
+from weightlift.samples.arrays import ArraySamples, from_arrays, refuse_masked
 from weightlift.samples.fresh import Fresh
 from weightlift.samples.maps import Radial, RandomSigns, Residual
 from weightlift.samples.population import Population
@@ -75,8 +75,9 @@ def open(
         if y is not None or sample_weight is not None:
             raise ArgumentError("X is a source already; y and sample_weight belong in it and must be None.")
         return X  # type: ignore[no-any-return]
-    if y is None:
-        raise ArgumentError("y is missing: pass targets, or a source made by weightlift.samples.open(X, y).")
+    if X is None or y is None:
+        missing = "X is missing: pass inputs" if X is None else "y is missing: pass targets"
+        raise ArgumentError(f"{missing}, or a source made by weightlift.samples.open(X, y).")
     X, y, sample_weight = (_as_array(name, v) for name, v in (("X", X), ("y", y), ("sample_weight", sample_weight)))
     return from_arrays(X, y, sample_weight=sample_weight, dtype=dtype)
 
@@ -87,8 +88,9 @@ def population(network: Network) -> Population:
 
 
 def _as_array(name: str, values: Any) -> Any:
-    if values is None or is_array(values):
-        return values
+    refuse_masked(name, values)
+    if values is None or (is_array(values) and not isinstance(values, np.ndarray)):
+        return detached(values)
     try:
         array = np.asarray(values)
     except ValueError as error:

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+import numpy as np
+
 from weightlift.errors import ArgumentError, NotFiniteError, ShapeError, TooFewRowsError
 from weightlift.namespaces import Array, Namespace, all_finite, array_namespace, device, on_host, real_floating, row_ranges
 from weightlift.samples.keys import intervals, row_keys
@@ -132,6 +134,12 @@ def from_arrays(
     if w is not None and least_rows and not bool(xp.any(w > 0)):
         raise ArgumentError("sample_weight is zero on every row; give at least one row weight.")
     return ArraySamples(X, y, w, getattr(xp, dtype))
+
+
+def refuse_masked(name: str, values: Any) -> None:
+    """NumPy forgets a mask silently; what is masked has no value."""
+    if np.ma.isMaskedArray(values) and np.ma.getmaskarray(values).any():
+        raise NotFiniteError(f"{name} has masked values; drop or impute those rows.")
 
 
 def _common_namespace(arrays: dict[str, Array | None]) -> Namespace:
