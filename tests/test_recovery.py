@@ -129,6 +129,14 @@ def test_a_spent_budget_returns_the_best_network():
     assert found.certificate.reasons
 
 
+def test_known_output_weights_that_are_wrong_are_named_beside_the_failure():
+    truth = wl.teachers.conditioned(5, 2, signs=False, activation="relu", rng=2)
+    X, y = wl.draw(truth, 60, rng=3)
+    found = wl.recover(X, y, n_units=2, output_weights=[1.0, -1.0], max_work=100)
+    assert not found.certificate
+    assert "output_weights" in found.certificate.reasons[-1]
+
+
 def test_known_output_weights_are_kept():
     truth = wl.teachers.conditioned(6, 2, signs=False, activation="relu", rng=0)
     X, y = wl.draw(truth, 100, rng=0)
@@ -171,7 +179,13 @@ def test_inputs_that_are_not_gaussian():
         ({"n_units": 2, "method": "magic"}, "method"),
         ({"n_units": 2, "activation": "rule"}, "relu"),
         ({"n_units": 2, "output_weights": "ones"}, "output_weights"),
-        ({"n_units": 2, "output_weights": [1.0]}, "output_weights"),
+        ({"n_units": 2, "output_weights": [1.0]}, r"output_weights must have shape \(2,\).*not \(1,\)"),
+        ({"n_units": 2, "output_weights": [1.0, 0.0]}, r"output_weights\[1\] is 0"),
+        ({"n_units": 2, "output_weights": ["a", "b"]}, "output_weights must be 'free' or 2 real numbers"),
+        ({"n_units": 2, "output_weights": [1j, 1.0]}, "output_weights must be 'free' or 2 real numbers"),
+        ({"n_units": 2, "max_work": "much"}, "max_work"),
+        ({"n_units": 2, "bias": "yes"}, "bias"),
+        ({"n_units": 2, "offset": None}, "offset"),
     ],
 )
 def test_bad_arguments_are_named(arguments, word):

@@ -17,8 +17,9 @@ from numpy.typing import ArrayLike
 from weightlift.activations import Activation, get
 from weightlift.certificate import Certificate
 from weightlift.certificate.exactness import ROUNDING_FACTOR
-from weightlift.errors import ArgumentError
+from weightlift.errors import ArgumentError, ShapeError
 from weightlift.moments import remove_linear
+from weightlift.namespaces import is_array, to_numpy
 from weightlift.network import Network
 from weightlift.randomness import generator
 from weightlift.recovery.problem import Problem
@@ -89,16 +90,17 @@ def recover(
     ('EXACT', True)
     """
     outputs = _known_outputs(output_weights, n_units)
+    bias, offset = _flag("bias", bias), _flag("offset", offset)
     problem = Problem.of(X, y, sample_weight, get(activation), bias, offset, outputs, method, generator(rng))
-    work = DEFAULT_WORK if max_work is None else float(max_work)
-    if not work >= 0:
-        raise ArgumentError(f"max_work must be at least 0, not {max_work!r}.")
+    work = DEFAULT_WORK if max_work is None else max_work
+    if not (isinstance(work, int | float | np.integer | np.floating) and work >= 0):
+        raise ArgumentError(f"max_work must be a number, at least 0, not {max_work!r}.")
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"), problem.threads():
         if n_units == "auto":
-            return _auto(problem, work)
+            return _auto(problem, float(work))
         if isinstance(n_units, bool) or not isinstance(n_units, (int, np.integer)) or n_units < 1:
             raise ArgumentError(f"n_units must be a positive integer or 'auto', not {n_units!r}.")
-        return _recover(problem, int(n_units), work)
+        return _recover(problem, int(n_units), float(work))
 
 
 def _recover(problem: Problem, width: int, max_work: float) -> Recovery:
@@ -118,6 +120,9 @@ def _recover(problem: Problem, width: int, max_work: float) -> Recovery:
             search_stage(problem, width, max_work, stages, answers)
     certified = [answer for answer in answers if answer[2]]
     _, network, certificate = min(certified or answers, key=lambda answer: answer[0])
+    if problem.outputs is not None and not certificate:
+        held = "The output weights were held at output_weights; where their signs or sizes may be wrong, 'free' fits them."
+        certificate = replace(certificate, reasons=(*certificate.reasons, held))
     return Recovery(network, certificate, tuple(stages))
 
 
@@ -159,10 +164,22 @@ def _known_outputs(output_weights: Any, n_units: int | str) -> np.ndarray | None
         return None
     if n_units == "auto":
         raise ArgumentError("known output_weights need n_units, their number; pass it instead of 'auto'.")
-    values = np.asarray(output_weights, dtype=float)
-    if values.ndim != 1 or len(values) != n_units or not np.all(np.isfinite(values) & (values != 0)):
-        raise ArgumentError(f"output_weights must be 'free' or {n_units} known weights, finite and not zero.")
+    try:
+        values = np.asarray(to_numpy(output_weights) if is_array(output_weights) else output_weights, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"output_weights must be 'free' or {n_units} real numbers ({error}).") from error
+    if values.shape != (n_units,):
+        raise ShapeError(f"output_weights must have shape ({n_units},), one known weight a unit, not {values.shape}.")
+    wrong = np.flatnonzero(~np.isfinite(values) | (values == 0))
+    if wrong.size:
+        raise ArgumentError(f"output_weights[{wrong[0]}] is {values[wrong[0]]:g}; known weights are finite and not zero.")
     return values
+
+
+def _flag(name: str, value: Any) -> bool:
+    if value not in (False, True):
+        raise ArgumentError(f"{name} must be True or False, not {value!r}.")
+    return bool(value)
 
 
 def _certified(answers: list[Answer]) -> bool:
