@@ -106,6 +106,9 @@ def test_not_certified_is_exit_code_3_with_the_network_written(planted: Planted)
         (["recover", "missing.csv", "--units", "2", "--target", "y"], "No such file"),
         (["recover", "data.xls", "--units", "2", "--target", "y"], "suffix"),
         (["recover", "hole.csv", "--units", "1", "--target", "y"], "NaN"),
+        (["recover", "alone.csv", "--units", "1", "--target", "y"], "'y' is the only column"),
+        (["diagnose", "alone.csv", "--target", "0"], "'y' is the only column"),
+        (["recover", "twice.csv", "--units", "1", "--target", "y"], "2 columns are called 'y'"),
         (["predict", "there.safetensors", "data.npz"], "safetensors"),
         (["predict", "missing.safetensors", "data.npz"], "No such file"),
         (["predict", "net.safetensors", "data.csv"], "4 input columns and the network 3"),
@@ -127,6 +130,8 @@ def test_mistakes_end_in_plain_words_and_nothing_is_touched(planted: Planted, ar
     planted[0].save("net.safetensors")
     Path("there.safetensors").write_bytes(b"mine")
     Path("hole.csv").write_text("x,y\n1,2\n3,nan\n4,5\n")
+    Path("alone.csv").write_text("y\n1\n2\n3\n")
+    Path("twice.csv").write_text("x,y,y\n1,2,2\n3,1,1\n4,5,5\n")
     before = {path.name: path.read_bytes() for path in Path().iterdir()}
     result = run(*arguments)
     assert result.exit_code == 2, result.output
@@ -179,6 +184,7 @@ def test_text_tables(tmp_path: Path, text: str, names: tuple[str, ...]) -> None:
         ("a.csv", b"x,y\n1,\n", "convert"),
         ("a.csv", b"x,y\n1,2\n3\n", "columns"),
         ("a.csv", b"\xff\xfe\x00", "UTF-8"),
+        ("a.csv", b"x" * 200_000, "no table"),
         ("a.npy", b"", "damaged"),
         ("a.npy", b"\x80\x04N.", "damaged"),
         ("a.npz", b"PK\x03\x04", "damaged"),

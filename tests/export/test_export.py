@@ -119,6 +119,14 @@ def test_foreign_onnx_models(X, tmp_path):
     nodes[1] = helper.make_node("Softsign", ["z"], ["h"])
     with pytest.raises(ArgumentError, match="Softsign"):
         export.from_onnx(helper.make_model(helper.make_graph(nodes, "g", ends[:1], ends[1:], constants)))
+    nodes[1] = helper.make_node("Tanh", ["z"], ["h"])
+    last = helper.make_node("Gemm", ["g", "u", "t"], ["y"], transB=1)
+    shifted = [*nodes[:2], helper.make_node("Add", ["h", "v"], ["g"]), last]
+    with pytest.raises(ArgumentError, match="Add"):  # behind the activation it is no bias of the units
+        export.from_onnx(helper.make_model(helper.make_graph(shifted, "g", ends[:1], ends[1:], constants)))
+    turned = [helper.make_node("MatMul", ["w", "x"], ["z"]), *nodes[1:]]
+    with pytest.raises(ArgumentError, match="MatMul"):  # W x, for inputs as columns
+        export.from_onnx(helper.make_model(helper.make_graph(turned, "g", ends[:1], ends[1:], constants)))
     (tmp_path / "bad.onnx").write_bytes(b"\xff\xff nonsense")
     with pytest.raises(FileFormatError, match=r"bad\.onnx"):
         export.from_onnx(tmp_path / "bad.onnx")
@@ -152,6 +160,21 @@ def test_state_dictionaries_fit_pytorch(X, torch, tmp_path):
     path.write_bytes(b"nothing")
     with pytest.raises(FileFormatError, match="safetensors"):
         export.from_safetensors(path)
+
+
+def test_state_dictionaries_of_others(X, torch, tmp_path):
+    from safetensors.torch import save_file
+
+    net, path = network("tanh"), tmp_path / "state.safetensors"
+    model = export.to_torch(net)
+    save_file(model.state_dict(), path, metadata={"activation": "tanh"})
+    near(export.from_safetensors(path).predict(X), net, X)
+    save_file(model.state_dict(), path, metadata={"activation": "softsign"})
+    with pytest.raises(ArgumentError, match="softsign"):
+        export.from_safetensors(path)
+    save_file(model.bfloat16().state_dict(), path)
+    with pytest.raises(FileFormatError, match=r"BF16.*float32"):
+        export.from_safetensors(path, activation="tanh")
 
 
 def test_unknown_dtypes_are_refused():

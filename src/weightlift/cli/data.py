@@ -30,9 +30,13 @@ class Table:
     def split(self, target: str) -> tuple[np.ndarray, np.ndarray]:
         """The inputs and the target column, given by its name, else by its number."""
         j = self._index(target)
+        if len(self.names) == 1:
+            raise ArgumentError(f"{self.names[0]!r} is the only column; inputs stand beside the target, a column each.")
         return np.delete(self.values, j, axis=1), self.values[:, j]
 
     def _index(self, column: str) -> int:
+        if self.names.count(column) > 1:
+            raise ArgumentError(f"{self.names.count(column)} columns are called {column!r}; rename them, or give a number.")
         if column in self.names:
             return self.names.index(column)
         try:
@@ -77,6 +81,8 @@ def _read_text(path: Path) -> Table:
                 values = np.loadtxt(file, delimiter=delimiter, ndmin=2, comments=None, quotechar='"')
     except UnicodeDecodeError as error:
         raise FileFormatError(f"{path} is not a text file in UTF-8.") from error
+    except csv.Error as error:
+        raise FileFormatError(f"{path} is no table: {error}.") from error
     except ValueError as error:
         raise FileFormatError(f"{path}{' below its header' if header else ''}: {error}") from error
     if header and values.size and len(cells) != values.shape[1]:

@@ -162,9 +162,9 @@ def _chain(graph: Any, constants: dict[str, np.ndarray]) -> Network:
     phi: Activation | None = None
     for node in graph.node:
         values = [constants[name] for name in node.input if name in constants]
-        if node.op_type in ("Gemm", "MatMul") and values:
+        if node.op_type in ("Gemm", "MatMul") and values and node.input[0] not in constants:
             layers.append(_linear(node, values))
-        elif node.op_type == "Add" and values and layers:
+        elif node.op_type == "Add" and values and (len(layers) == 2 or (len(layers) == 1 and phi is None)):
             layers[-1][1] = layers[-1][1] + values[0].reshape(-1)
         elif node.op_type in OPERATORS and phi is None and len(layers) == 1:
             phi = activations.get(OPERATORS[node.op_type])

@@ -42,6 +42,8 @@ def from_safetensors(path: str | os.PathLike[str], *, activation: str | Activati
         tensors, header = load(content), json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
     except (SafetensorError, ValueError) as error:
         raise FileFormatError(f"{path} is not a safetensors file ({error}).") from error
+    except KeyError as error:  # a number format that NumPy lacks, such as BF16
+        raise FileFormatError(f"{path} holds numbers of type {error}; convert them to float32 first.") from error
     metadata = header.get("__metadata__") or {}
     if "weightlift" in metadata:
         return Network.load(path)
@@ -49,7 +51,15 @@ def from_safetensors(path: str | os.PathLike[str], *, activation: str | Activati
         raise FileFormatError(f"{Path(path).name} must hold {', '.join(KEYS)} with one output; it has {sorted(tensors)}.")
     if activation is None and "activation" not in metadata:
         raise ArgumentError(f"{Path(path).name} does not name its activation; pass activation=….")
-    phi = activations.get(activation) if activation is not None else activations.from_json(json.loads(metadata["activation"]))
+    phi = activations.get(activation) if activation is not None else _described(metadata["activation"])
     W, a = tensors["0.weight"].T, tensors["2.weight"][0]
     b, c = tensors.get("0.bias", np.zeros(W.shape[1])), tensors.get("2.bias", np.zeros(1))
     return Network(W, a, b, c[0], activation=phi)
+
+
+def _described(text: str) -> Activation:
+    """As `to_safetensors` writes it, or a bare name, as others may."""
+    try:
+        return activations.from_json(json.loads(text))
+    except json.JSONDecodeError:
+        return activations.get(text)
