@@ -189,6 +189,8 @@ def test_bad_arguments_are_named():
         ({"iterations": 0}, "iterations"),
         ({"output_weights": "some"}, "output_weights"),
         ({"step": 0.0}, "step"),
+        ({"resample": -1}, "resample"),
+        ({"n_units": -1, "initialization": "random"}, "n_units"),
     ):
         with pytest.raises(ArgumentError, match=word):
             learn_1nn(X, y, **{**options, **arguments})

@@ -82,6 +82,8 @@ def learn_1nn(
     _check(preset, initialization, iterations)
     activation, rng = get(activation), generator(rng)
     rows = _standardized(open_samples(X, y), preset, moments=initialization == "tensor")
+    if resample < 0:
+        raise ArgumentError(f"resample must be True, False or a number of parts, not {resample!r}.")
     q = iterations if resample is True else int(resample)
     S0, S = _partition(rows.white, q, rng)  #                                          S₀, S₁, …, S_q ← PARTITION(S, q + 1)
     start, tensor = _initialization(rows, S0, n_units, activation, preset, initialization, bool(q), rng)  # W⁽⁰⁾, v⁽⁰⁾

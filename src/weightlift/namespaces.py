@@ -14,7 +14,7 @@ from typing import Any
 import array_api_compat as compat
 import numpy as np
 
-from weightlift.errors import ArgumentError, NotFiniteError
+from weightlift.errors import ArgumentError, NotFiniteError, ShapeError
 
 Array = Any  # an array of any array-API namespace
 Namespace = Any
@@ -121,6 +121,14 @@ def real_floating(x: Array, name: str) -> Array:
     if xp.isdtype(x.dtype, ("integral", "bool")):
         return xp.astype(x, xp.float64)
     raise ArgumentError(f"{name} has dtype {x.dtype}; pass real numbers.")
+
+
+def matrix(X: Any, n_columns: int) -> Array:
+    """Inputs (n, n_columns) of any namespace, or a sequence or data frame of them, with a real floating dtype."""
+    X = real_floating(X if is_array(X) else np.asarray(X), "X")
+    if X.ndim != 2 or X.shape[1] != n_columns:
+        raise ShapeError(f"X must have shape (n, {n_columns}), not {tuple(X.shape)}.")
+    return X
 
 
 def all_finite(x: Array) -> bool:

@@ -20,7 +20,7 @@ from weightlift import activations
 from weightlift.activations import Activation
 from weightlift.errors import ActivationError, ArgumentError, FileFormatError, NotFiniteError, ShapeError
 from weightlift.files import read_checked, weightlift_header, write_atomically
-from weightlift.namespaces import Array, array_namespace, device, is_array, real_floating, row_ranges, to_numpy
+from weightlift.namespaces import Array, array_namespace, device, is_array, matrix, row_ranges, to_numpy
 
 FORMAT, VERSION = "weightlift.network", 1
 MAX_FILE_BYTES = 2**31
@@ -76,12 +76,8 @@ class Network:
 
     def predict(self, X: Array) -> Array:
         """f at the rows of X (n, d), in the namespace, dtype and on the device of X; memory O(8 MB) beside the result."""
-        if not is_array(X):
-            X = np.asarray(X)
+        X = matrix(X, self.n_inputs)
         xp = array_namespace(X)
-        X = real_floating(X, "X")
-        if X.ndim != 2 or X.shape[1] != self.n_inputs:
-            raise ShapeError(f"X must have shape (n, {self.n_inputs}), not {tuple(X.shape)}.")
         W, a, b = (xp.asarray(p.copy(), dtype=X.dtype, device=device(X)) for p in (self.W, self.a, self.b))
         rows = max(1, BLOCK_BYTES // (8 * (self.n_units + self.n_inputs)))
         parts = [

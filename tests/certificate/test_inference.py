@@ -209,6 +209,19 @@ def test_sources_and_namespaces_agree(as_xp: Any) -> None:
     np.testing.assert_allclose(inference(net, Awkward(source)).covariance, reference.covariance, rtol=1e-8, atol=1e-14)
 
 
+def test_inputs_of_any_form_give_the_same_intervals() -> None:
+    net, X, y = problem("relu", 5)
+    whole = np.rint(3 * X[:20]).astype(int)
+    expected = inference(net, X, y).predict(whole.astype(float))
+    for form in (whole, whole.tolist(), whole.astype(np.float32)):
+        np.testing.assert_allclose(inference(net, X, y).predict(form), expected, rtol=1e-5 if form is not whole else 1e-14)
+    bound = cramer_rao(net, np.rint(3 * X), 0.5)
+    for form in (np.rint(3 * X).astype(int), np.rint(3 * X).tolist()):
+        assert cramer_rao(net, form, 0.5) == pytest.approx(bound, rel=1e-12)
+    with pytest.raises(ShapeError, match="X must have shape"):
+        cramer_rao(net, X[:, 0], 0.5)
+
+
 def test_summary_says_everything_in_three_forms(monkeypatch: pytest.MonkeyPatch) -> None:
     net, X, y = problem("relu", 6, offset=True)
     result = inference(net, X, y)

@@ -10,7 +10,7 @@ import pytest
 import weightlift as wl
 from weightlift.errors import ArgumentError, TooFewRowsError
 from weightlift.hermite import tensor
-from weightlift.moments import HermiteMoment, PowerMoments, hermite_regression, power_form
+from weightlift.moments import HermiteMoment, PowerMoments, hermite_regression, power_form, quadratic_fit
 from weightlift.moments.hermite_regression import HermiteRegression, features, terms
 from weightlift.namespaces import to_numpy
 from weightlift.samples import Residual
@@ -82,3 +82,11 @@ def test_refusals():
         hermite_regression(wl.samples.open(*wl.draw(truth, 100)), 2)
     with pytest.raises(ArgumentError, match="order must lie between 0 and the degree 2"):
         hermite_regression(wl.samples.population(truth), 2).tensor(3)
+
+
+def test_polynomials_take_whole_numbers(rng):
+    """Coefficients are not cut to the inputs' type."""
+    rows = wl.samples.open(*wl.draw(wl.teachers.biased(3, 4, rng=0), 400, rng=1))
+    X = rng.integers(-3, 4, size=(20, 3))
+    for polynomial in (hermite_regression(rows, 2), quadratic_fit(rows, np.eye(3))):
+        np.testing.assert_array_equal(polynomial(X), polynomial(X.astype(float)))

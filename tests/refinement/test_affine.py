@@ -78,3 +78,11 @@ def test_dead_units_and_other_activations(rng):
     assert float(wl.distance(found.consolidated(), truth)) < 1e-10
     with pytest.raises(ActivationError, match="ReLU units, not tanh"):
         fit_affine(wl.samples.open(X, y), Network(truth.W, activation="tanh"))
+
+
+def test_whole_numbers_are_inputs_too(rng):
+    """Parameters are not cut to the inputs' type."""
+    truth = wl.teachers.biased(4, 3, rng=0)
+    g = AffineNetwork(truth, rng.normal(size=4), 0.25)
+    X = rng.integers(-3, 4, size=(20, 4))
+    np.testing.assert_array_equal(g.predict(X), g.predict(X.astype(float)))

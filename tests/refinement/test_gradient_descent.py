@@ -5,7 +5,7 @@ import pytest
 
 import weightlift as wl
 from weightlift import samples
-from weightlift.errors import ArgumentError
+from weightlift.errors import ArgumentError, TooFewRowsError
 from weightlift.network import Network
 from weightlift.refinement.gradient_descent import Ending, gradient_descent, largest_curvature, step_size
 from weightlift.risk import Hessian
@@ -81,5 +81,12 @@ def test_bad_arguments_are_named(problem):
             gradient_descent(data, start, **arguments)
     with pytest.raises(ArgumentError, match="parts"):
         gradient_descent(data, start, parts=0)
+    with pytest.raises(TooFewRowsError, match=r"parts = 5000.*fewer parts"):
+        gradient_descent(data, start, parts=5000)
+    with pytest.raises(ArgumentError, match="step"):
+        gradient_descent(data, start, step=np.inf)
+    for dead in (Network(np.zeros((6, 3))), Network(start.W, np.zeros(3))):
+        with pytest.raises(ArgumentError, match="start has no gradient"):
+            gradient_descent(data, dead)
     with pytest.raises(ArgumentError, match="theory"):
         step_size(data, Network(start.W, activation="tanh"), "theory")

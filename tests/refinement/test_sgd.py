@@ -14,7 +14,7 @@ import weightlift as wl
 from weightlift import activations, samples
 from weightlift.errors import ArgumentError, DivergedError, FileFormatError, NotFiniteError, ShapeError
 from weightlift.network import Network
-from weightlift.refinement import nearest_weight_distance, sgd, stable_step
+from weightlift.refinement import Windows, nearest_weight_distance, sgd, stable_step
 from weightlift.refinement.sgd_activations import compiled, evaluate
 from weightlift.refinement.sgd_progress import Progress
 from weightlift.samples import Fresh
@@ -220,6 +220,7 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path):
     path = tmp_path / "run"
     options = {"step": 0.01, "steps": 100, "window": 50, "checkpoint": path}
     sgd(Fresh(truth), start, **options)
+    assert sgd(Fresh(truth), start, **{**options, "window": np.int64(50)}).steps == 100
     for name, value in {"step": 0.02, "window": 25, "dtype": "float32", "truth": truth}.items():
         with pytest.raises(ArgumentError, match=f"another {name}"):
             sgd(Fresh(truth), start, **{**options, name: value})
@@ -416,3 +417,9 @@ def test_progress_is_shown_late_and_on_terminals_only(capfd):
     assert bar.bar is not None
     assert bar.bar.tasks[0].completed == 6
     assert capfd.readouterr().out == ""
+
+
+def test_a_target_that_the_norm_explains_has_no_finite_ratio():
+    """No warning, and no number: the baseline is zero."""
+    windows = Windows(np.array([4]), np.array([[1.0, 2.0, 4.0, 0.0, 0.0, 4.0, 0.0, 4.0]]), 3, None)  # y = 1
+    assert windows.ratio() == [np.inf]

@@ -22,7 +22,7 @@ from weightlift.certificate.information import Information
 from weightlift.certificate.rows import Agreement
 from weightlift.certificate.scores import Scores
 from weightlift.errors import ArgumentError, ShapeError, SingularError, TooFewRowsError
-from weightlift.namespaces import Array, array_namespace, as_like, to_numpy
+from weightlift.namespaces import Array, array_namespace, as_like, matrix, to_numpy
 from weightlift.network import Network
 from weightlift.risk import Students
 from weightlift.samples import Samples
@@ -83,8 +83,10 @@ def cramer_rao(network: Network, X: Any, noise_std: float, *, bias: bool | None 
     """
     if not noise_std >= 0:
         raise ArgumentError(f"noise_std must not be negative, not {noise_std!r}.")
-    samples = X if hasattr(X, "fold") else open_samples(X, np.zeros(len(X)) if isinstance(X, list) else 0.0 * X[:, 0])
-    samples = _rows(network, samples, None, None)
+    if not hasattr(X, "fold"):
+        X = matrix(X, network.n_inputs)
+        X = open_samples(X, 0.0 * X[:, 0])
+    samples = _rows(network, X, None, None)
     bias = bool(np.any(network.b)) if bias is None else bool(bias)
     offset = network.c != 0.0 if offset is None else bool(offset)
     information = _full_rank(samples, Gauge.of(network, bias=bias, offset=offset))
@@ -155,9 +157,7 @@ class Inference:
     def predict(self, X: Array, level: float = 0.95, *, noise: bool = True) -> tuple[Array, Array, Array]:
         """f(x) with the ends of its interval (m,): for a new observation of mean weight, or, without noise, for f(x) itself."""
         gauge = self._gauge
-        X = np.asarray(X, dtype=float) if isinstance(X, list) else X
-        if X.ndim != 2 or X.shape[1] != self.network.n_inputs:
-            raise ShapeError(f"X must have shape (m, {self.network.n_inputs}), not {tuple(X.shape)}.")
+        X = matrix(X, self.network.n_inputs)
         xp = array_namespace(X)
         students = Students.of(gauge.network).like(X)
         J = gauge.jacobian(X, students.preactivations(X), students)

@@ -12,7 +12,7 @@ import numpy as np
 
 from weightlift.moments.directional import DirectionalMoments
 from weightlift.moments.hermite_moment import HermiteMoment
-from weightlift.namespaces import Array, array_namespace, as_like, matmul_transposed, to_numpy
+from weightlift.namespaces import Array, array_namespace, as_like, matmul_transposed, matrix, to_numpy
 from weightlift.network import Network
 from weightlift.samples import Block, Residual, Samples, Sums
 
@@ -46,6 +46,7 @@ class Polynomial:
     coefficients: np.ndarray
 
     def __call__(self, X: Array) -> Array:
+        X = matrix(X, len(self.coefficients) - 1 if self.V is None else len(self.V))
         xp, coefficients = array_namespace(X), as_like(self.coefficients, X)
         if self.V is None:
             return xp.matmul(X, coefficients[1:]) + coefficients[0]

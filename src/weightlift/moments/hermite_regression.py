@@ -18,7 +18,7 @@ import numpy as np
 from weightlift.errors import ArgumentError, TooFewRowsError
 from weightlift.hermite.polynomials import normalized
 from weightlift.moments.hermite_moment import symmetric_cp, unit_moments
-from weightlift.namespaces import Array, array_namespace, as_like, matmul_transposed, to_numpy
+from weightlift.namespaces import Array, array_namespace, as_like, matmul_transposed, matrix, to_numpy
 from weightlift.network import Network
 from weightlift.samples import Block, Samples, Sums
 
@@ -34,6 +34,7 @@ class HermitePolynomial:
     coefficients: np.ndarray  # (D,), in the order of `terms`
 
     def __call__(self, X: Array) -> Array:
+        X = matrix(X, self.n_inputs)
         return array_namespace(X).matmul(features(X, self.degree), as_like(self.coefficients, X))
 
     def tensor(self, order: int) -> np.ndarray:

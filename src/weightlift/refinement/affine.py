@@ -19,7 +19,7 @@ import numpy as np
 from weightlift import activations
 from weightlift.errors import ActivationError
 from weightlift.geometry import gram
-from weightlift.namespaces import Array, array_namespace, as_like, matmul_transposed, to_numpy
+from weightlift.namespaces import Array, array_namespace, as_like, matmul_transposed, matrix, to_numpy
 from weightlift.network import Network
 from weightlift.samples import Block, Samples, Sums
 
@@ -40,6 +40,7 @@ class AffineNetwork:
         return 0 if self.units is None else self.units.n_units
 
     def predict(self, X: Array) -> Array:
+        X = matrix(X, len(self.v))
         xp = array_namespace(X)
         line = xp.matmul(X, as_like(self.v, X)) + self.c
         return line if self.units is None else line + self.units.predict(X)

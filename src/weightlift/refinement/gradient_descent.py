@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weightlift.errors import ArgumentError
+from weightlift.errors import ArgumentError, TooFewRowsError
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
 from weightlift.randomness import generator
@@ -66,6 +66,8 @@ def gradient_descent(
     eta = step_size(samples, start, step)
     seed = int(generator(rng).integers(2**31))
     fresh = [samples] if parts is None else [p.persist() for p in samples.split(*[1 / parts] * parts, seed=seed)]
+    if not all(part.n for part in fresh):
+        raise TooFewRowsError(f"parts = {parts}, of {samples.n} rows: some part has none; take fewer parts or give more rows.")
     zero = Students.of(replace(start, a=np.zeros(start.n_units), c=0.0))
     scale = float(to_numpy(samples.mean(Gradient(zero))[0])[0])
     net, risks = start, []
@@ -96,7 +98,7 @@ def step_size(samples: Samples, net: Network, step: float | str) -> float:
         return float(1 / (net.n_units * np.max(net.a**2) * largest ** (2 * (net.activation.degree - 1))))
     if step == "curvature":
         return 1 / largest_curvature(samples, net)
-    if isinstance(step, str) or not step > 0:
+    if isinstance(step, str) or not 0 < step < np.inf:
         raise ArgumentError(f"step must be a positive number, 'theory' or 'curvature', not {step!r}.")
     return float(step)
 
@@ -109,4 +111,6 @@ def largest_curvature(samples: Samples, net: Network) -> float:
         U /= np.linalg.norm(U)
         product = to_numpy(samples.mean(HessianProduct(net, U, curvature=False))[0])
         value, U = float(np.sum(U * product)), product
-    return float(np.linalg.norm(U)) if value <= 0 else max(value, float(np.linalg.norm(U)))
+        if not U.any():
+            raise ArgumentError("start has no gradient in W: no row activates a unit with a ≠ 0; start elsewhere.")
+    return max(value, float(np.linalg.norm(U)))

@@ -93,8 +93,9 @@ def sgd(
     schedule = _schedule(stable_step(start, X, y, w, bias=bias) if isinstance(step, str) and step == "stable" else step)
     limit = _limit(start, X, y)
     settings = {
-        "start": _digest(start), "step": [float(s) for s in schedule(PROBES)], "window": window, "bias": bias, "dtype": dtype,
-        "device": device, "first rows": [float(X.sum()), float(y.sum())], "truth": None if truth is None else _digest(truth),
+        "start": _digest(start), "step": [float(s) for s in schedule(PROBES)], "window": int(window), "bias": bool(bias),
+        "dtype": dtype, "device": device, "first rows": [float(X.sum()), float(y.sum())],
+        "truth": None if truth is None else _digest(truth),
     }  # fmt: skip
     state = State.start(W)
     if checkpoint is not None and Path(checkpoint).exists():

@@ -50,18 +50,19 @@ class Windows:
 
     def ratio(self, norm_fit: tuple[float, float] | None = None) -> np.ndarray:
         """(m,) window sums of (y − ȳ)² over those of (y − y_LS)²; y_LS is fitted to the run unless (a, b) is given."""
-        return np.asarray(self.sums[:, 1] / self._baseline(norm_fit))
+        return self._over_baseline(1, norm_fit)
 
     def last_ratio(self, norm_fit: tuple[float, float] | None = None) -> np.ndarray:
         """The same for the iterate instead of the running average."""
-        return np.asarray(self.sums[:, 0] / self._baseline(norm_fit))
+        return self._over_baseline(0, norm_fit)
 
-    def _baseline(self, norm_fit: tuple[float, float] | None) -> np.ndarray:
+    def _over_baseline(self, column: int, norm_fit: tuple[float, float] | None) -> np.ndarray:
         a, b = self.norm_fit if norm_fit is None else norm_fit
         a = a + b * self.inputs
         w, q, qq, y, qy, yy = self.sums[:, 2:].T
-        with np.errstate(divide="ignore"):
-            return np.asarray(yy - 2 * (a * y + b * qy) + a * a * w + 2 * a * b * q + b * b * qq)
+        baseline = yy - 2 * (a * y + b * qy) + a * a * w + 2 * a * b * q + b * b * qq
+        with np.errstate(divide="ignore", invalid="ignore"):  # y is a function of ‖x‖² alone
+            return np.asarray(self.sums[:, column] / baseline)
 
 
 def window_sums(X: np.ndarray, y: np.ndarray, w: np.ndarray | None, residual: np.ndarray, averaged: np.ndarray) -> np.ndarray:
