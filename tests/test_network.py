@@ -2,6 +2,8 @@
 
 import json
 import struct
+import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -250,3 +252,11 @@ def test_parameters_may_be_tensors_that_record_gradients(torch):
     layer = torch.nn.Linear(3, 2, dtype=torch.float64)
     net = Network(layer.weight.T, b=layer.bias)
     np.testing.assert_array_equal(net.W, layer.weight.detach().numpy().T)
+
+
+def test_comparing_units_takes_no_array_of_inputs_times_pairs(rng):
+    net = Network(rng.normal(size=(100, 200)), rng.normal(size=200), activation="absolute")
+    tracemalloc.start()
+    assert net.equivalent(replace(net, W=-net.W[:, ::-1], a=net.a[::-1]))
+    assert tracemalloc.get_traced_memory()[1] < 8 * 100 * 200**2 / 2
+    tracemalloc.stop()

@@ -198,11 +198,11 @@ def unit_distances(f: Network, g: Network) -> np.ndarray:
 
     For even φ the nearer of the two directions counts.
     """
-    F, G = (np.vstack([net.W, net.b]) for net in (f, g))
-    gap = np.linalg.norm(F[:, :, None] - G[:, None, :], axis=0)
-    if f.activation.parity == "even":
-        gap = np.minimum(gap, np.linalg.norm(F[:, :, None] + G[:, None, :], axis=0))
-    size = np.maximum(np.linalg.norm(F, axis=0)[:, None], np.linalg.norm(G, axis=0)[None, :])
+    from scipy.spatial.distance import cdist
+
+    F, G = (np.vstack([net.W, net.b]).T for net in (f, g))
+    gap = np.minimum(cdist(F, G), cdist(F, -G)) if f.activation.parity == "even" else cdist(F, G)
+    size = np.maximum(np.linalg.norm(F, axis=1)[:, None], np.linalg.norm(G, axis=1)[None, :])
     output_gap = np.abs(f.a[:, None] - g.a[None, :])
     output_size = np.maximum(np.abs(f.a)[:, None], np.abs(g.a)[None, :])
     tiny = np.finfo(float).tiny

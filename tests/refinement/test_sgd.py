@@ -402,7 +402,7 @@ def test_bad_arguments_are_named(rng):
     broken = X.copy()
     broken[30, 2] = np.nan
     with pytest.raises(NotFiniteError, match="stream"):
-        sgd(data.map(lambda block: block.with_(X=broken)), start, step=1e-3)
+        sgd(data.map(lambda block: dataclasses.replace(block, X=broken)), start, step=1e-3)
 
 
 def test_progress_is_shown_late_and_on_terminals_only(capfd):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from weightlift import activations
-from weightlift.errors import ActivationError
+from weightlift.errors import ArgumentError
 from weightlift.theory import check_properties, properties_table
 
 PASSING = ["relu", "leaky_relu", "squared_relu", "sigmoid", "tanh", "erf"]
@@ -138,5 +138,5 @@ def test_text():
 
 @pytest.mark.parametrize("scales", [[], [0.0], [-1.0], [np.inf], [[1.0]]])
 def test_scales_must_be_lengths(scales):
-    with pytest.raises(ActivationError, match="scales"):
+    with pytest.raises(ArgumentError, match="scales"):
         check_properties("relu", scales=scales)

@@ -121,13 +121,13 @@ def _regime(
         kind = "are independent" if known else "are independent generically"
         return Regime.INDEPENDENT, [f"k = {k} ≤ d = {d}, and the weights {kind}: moments of order ≤ 4 hold the directions."]
     if s is None:
-        return _overcomplete(d, k, phi, order, known)
+        return _overcomplete(phi, order, known)
     if polynomial_kind(phi)[1] == "cubic":
         return _cubic(d, k)
     return _polynomial(d, k, s, weights)
 
 
-def _overcomplete(d: int, k: int, phi: Activation, order: int, known: bool) -> tuple[Regime, list[str]]:
+def _overcomplete(phi: Activation, order: int, known: bool) -> tuple[Regime, list[str]]:
     kind = "The weights have" if known else "Generic weights have"
     high = 2 * order + 2
     reasons = [

@@ -14,7 +14,6 @@ networks up to sign patterns [awasthi2021, Thm 3.4]. Cost O(k² d), and that of 
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -107,12 +106,11 @@ def _findings(network: Network, tol: float, near: float) -> list[Finding]:
         constant = abs(network.a[unit] * float(network.activation(network.b[unit]))) > near * size
         found.append(Finding(Redundancy.CONSTANT if constant else Redundancy.ZERO, (unit,), float(gap[unit])))
     same, opposite = _gaps(network)
-    active = np.flatnonzero(gap > tol)
-    for i, j in itertools.combinations(active.tolist(), 2):
-        if same[i, j] <= near:
-            found.append(Finding(Redundancy.DUPLICATE, (i, j), float(same[i, j])))
-        elif opposite[i, j] <= near:
-            found.append(Finding(Redundancy.OPPOSITE, (i, j), float(opposite[i, j])))
+    active = gap > tol
+    paired = np.triu(np.outer(active, active) & ((same <= near) | (opposite <= near)), 1)
+    for i, j in np.argwhere(paired).tolist():
+        kind, value = (Redundancy.DUPLICATE, same) if same[i, j] <= near else (Redundancy.OPPOSITE, opposite)
+        found.append(Finding(kind, (i, j), float(value[i, j])))
     return found
 
 
@@ -126,14 +124,15 @@ def _sizes(network: Network) -> tuple[float, np.ndarray]:
 
 def _gaps(network: Network) -> tuple[np.ndarray, np.ndarray]:
     """Relative distances (k, k) of the units' (w, b) from each other, and from each other's opposite (∞ if that is nothing)."""
+    from scipy.spatial.distance import cdist
+
     V = np.vstack([network.W, network.b])
     if network.activation.degree is not None:
         length = np.linalg.norm(network.W, axis=0)
         V = V / np.where(length > 0, length, 1.0)
     norm = np.linalg.norm(V, axis=0)
     larger = np.maximum(np.maximum(norm[:, None], norm), np.finfo(float).tiny)
-    same = np.stack([np.linalg.norm(V - v[:, None], axis=0) for v in V.T]) / larger
-    opposite = np.stack([np.linalg.norm(V + v[:, None], axis=0) for v in V.T]) / larger
+    same, opposite = cdist(V.T, V.T) / larger, cdist(V.T, -V.T) / larger
     if network.activation.reflection is None:
         return same, np.full_like(same, np.inf)
     if len(reflection(network.activation)[1]) <= 1:

@@ -7,7 +7,7 @@ weighted sums; a `Samples` folds it over its rows, wherever they live.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from weightlift.namespaces import Array, Namespace
@@ -33,9 +33,6 @@ class Block:
     def wy(self) -> Array:
         """(m,) weighted targets."""
         return self.y if self.w is None else self.w * self.y
-
-    def with_(self, **changes: Any) -> Block:
-        return replace(self, **changes)
 
 
 @runtime_checkable

@@ -40,7 +40,7 @@ def consolidate(network: Network, *, offset: bool = False) -> Network | None:
     if not np.all(length > 0):
         return None
     V, a = V / length, network.a * length ** (network.activation.degree or 0.0)
-    planes, orientation = _hyperplanes(V, np.asarray(network.activation.degree is not None))
+    planes, orientation = _hyperplanes(V)
     count = planes.max() + 1
     first = np.array([np.flatnonzero(planes == c)[0] for c in range(count)])
     U = V[:, first]
@@ -62,13 +62,14 @@ def consolidate(network: Network, *, offset: bool = False) -> Network | None:
     return Network(U[:-1] * sign, np.where(flips, s * g, g), U[-1] * sign, c, network.activation)
 
 
-def _hyperplanes(V: np.ndarray, unit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _hyperplanes(V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """For every column the number of its hyperplane, and its orientation relative to the first column found there."""
+    from scipy.spatial.distance import cdist
+
     k = V.shape[1]
     size = np.linalg.norm(V, axis=0)
-    scale = np.ones(k) if unit else np.maximum(size[:, None], size[None, :])
-    near = np.linalg.norm(V[:, :, None] - V[:, None, :], axis=0) <= PARALLEL * scale
-    opposite = np.linalg.norm(V[:, :, None] + V[:, None, :], axis=0) <= PARALLEL * scale
+    reach = PARALLEL * np.maximum(size[:, None], size)
+    near, opposite = cdist(V.T, V.T) <= reach, cdist(V.T, -V.T) <= reach
     planes, orientation = np.full(k, -1), np.ones(k)
     numbers = itertools.count()
     for i in range(k):

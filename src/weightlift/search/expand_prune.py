@@ -60,16 +60,12 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Found:
-    """The best network of a search, whether it was accepted, and what was tried."""
+    """The best network of a search, why it ended, and what was tried."""
 
     network: Network
     risk: float
     ending: Ending
     attempts: tuple[Attempt, ...]
-
-    @property
-    def accepted(self) -> bool:
-        return self.ending is Ending.ACCEPTED
 
     @property
     def work(self) -> float:

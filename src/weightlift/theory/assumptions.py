@@ -23,7 +23,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weightlift.errors import ArgumentError
 from weightlift.namespaces import row_ranges
 from weightlift.network import Network
 from weightlift.theory.verdict import Verdict
@@ -82,8 +81,6 @@ def assumptions(weights: Network | np.ndarray) -> Assumptions:
     """
     W = weights.W if isinstance(weights, Network) else Network(weights).W
     d, r = W.shape
-    if r == 0:
-        raise ArgumentError("weights has no units.")
     covariance = W @ W.T - (r / d) * np.eye(d)
     total = W.sum(axis=1)
     return Assumptions(

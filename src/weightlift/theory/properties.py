@@ -21,7 +21,7 @@ import numpy as np
 from weightlift import activations
 from weightlift.activations import Activation
 from weightlift.activations.quadrature import Function
-from weightlift.errors import ActivationError
+from weightlift.errors import ArgumentError
 from weightlift.theory.moment_conditions import Moments, moments
 from weightlift.theory.verdict import Verdict, settled_integrals
 
@@ -106,7 +106,7 @@ def check_properties(activation: str | Activation, *, scales: Sequence[float] | 
     phi = activations.get(activation)
     sigma = np.asarray(scales, dtype=float)
     if sigma.ndim != 1 or sigma.size == 0 or not np.all((sigma > 0) & np.isfinite(sigma)):
-        raise ActivationError("scales must be a non-empty sequence of positive numbers, the lengths of weight vectors.")
+        raise ArgumentError("scales must be a non-empty sequence of positive numbers, the lengths of weight vectors.")
     return ActivationProperties(phi, growth(phi), nonlinearity(phi, sigma), smoothness(phi), moments(phi, sigma))
 
 
