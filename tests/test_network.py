@@ -8,7 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from weightlift import errors
+from weightlift import activations, errors
+from weightlift.identifiability import reflect
+from weightlift.matching import match
 from weightlift.namespaces import device, to_numpy
 from weightlift.network import Network
 
@@ -260,3 +262,23 @@ def test_comparing_units_takes_no_array_of_inputs_times_pairs(rng):
     assert net.equivalent(replace(net, W=-net.W[:, ::-1], a=net.a[::-1]))
     assert tracemalloc.get_traced_memory()[1] < 8 * 100 * 200**2 / 2
     tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "phi",
+    [
+        activations.polynomial([0.3, 1.0, 0.0, 1.0]),
+        activations.scaled(activations.polynomial([-0.7, 2.0]), 2.0),
+        activations.custom("bump", lambda z: 0.5 + np.tanh(z), lambda z: 1 / np.cosh(z) ** 2, reflection=(-1, (1.0, 0.0))),
+    ],
+    ids=lambda phi: phi.name,
+)
+def test_odd_functions_beside_a_constant_are_symmetric(rng, phi):
+    """a φ(z) = −a φ(−z) + p₀ a, however the polynomial p = p₀ is written."""
+    net = Network(rng.normal(size=(3, 2)), rng.normal(size=2), rng.normal(size=2), 0.5, phi)
+    copy = reflect(net, np.array([True, False]))
+    X = rng.normal(size=(9, 3))
+    np.testing.assert_allclose(copy.predict(X), net.predict(X), rtol=1e-12, atol=1e-12)
+    assert net.equivalent(copy)
+    assert match(copy, net).max_error < 1e-14
+    assert match(copy, net).c_error < 1e-14

@@ -116,3 +116,11 @@ def _matchings(items):
     for i, other in enumerate(tail):
         found += [([(head, other), *pairs], singles) for pairs, singles in _matchings(tail[:i] + tail[i + 1 :])]
     return found
+
+
+def test_tensors_stay_on_the_second_device(rng):
+    strict = pytest.importorskip("array_api_strict")
+    X = rng.normal(size=(4, 2))
+    there = hermite.tensor(3, strict.asarray(X, device=strict.Device("device1")))
+    assert there.device == strict.Device("device1")
+    np.testing.assert_array_equal(np.asarray(there.to_device(strict.Device("CPU_DEVICE"))), hermite.tensor(3, X))

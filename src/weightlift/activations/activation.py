@@ -48,10 +48,16 @@ class Activation:
     kinks: tuple[float, ...] = ()  # where φ′ or φ″ is not continuous
     jumps: tuple[float, ...] = ()  # φ′(kink+) − φ′(kink−): the Dirac weights of φ″
     degree: float | None = None  # φ(tz) = t^degree φ(z) for t > 0
-    reflection: Reflection | None = None  # (s, (p₀, p₁, …)): φ(−z) = s φ(z) + Σ p_j zʲ
+    reflection: Reflection | None = None  # (s, (p₀, …, p_n)), p_n ≠ 0: φ(−z) = s φ(z) + Σ p_j zʲ
     parameters: tuple[tuple[str, Any], ...] = ()  # with the name, what identifies it in a file
     closed_form: ClosedForm | None = field(default=None, repr=False)
     integrals: Quadrature | None = field(default=None, repr=False)  # a better rule than quadrature, if there is one
+
+    def __post_init__(self) -> None:
+        if self.reflection is not None:  # a symmetry of φ is told by the polynomial's length
+            s, polynomial = self.reflection
+            degree = max((j for j, p in enumerate(polynomial) if p), default=-1)
+            object.__setattr__(self, "reflection", (s, tuple(polynomial[: degree + 1])))
 
     def __call__(self, z: Array) -> Array:
         return self.value(z if is_array(z) else np.asarray(z, dtype=float)[()])
@@ -67,7 +73,7 @@ class Activation:
 
     @property
     def parity(self) -> Literal["even", "odd"] | None:
-        if self.reflection is None or any(self.reflection[1]):
+        if self.reflection is None or self.reflection[1]:
             return None
         return "even" if self.reflection[0] == 1 else "odd"
 

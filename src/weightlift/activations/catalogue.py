@@ -195,7 +195,7 @@ def _piecewise(
     if len(signs) == 1:
         (s,) = signs
         p = [(-1) ** n * low - s * high for n, (low, high) in enumerate(zip(left, right, strict=True))]
-        reflection = (s, tuple(c + 0.0 for c in p) if any(p) else ())
+        reflection = (s, tuple(c + 0.0 for c in p))
     used = [n for n, pair in enumerate(zip(left, right, strict=True)) if any(pair)]
     kinks = (0.0,) if broken else ()
     integrals = PiecewisePolynomial(value, derivative, kinks, left, right)

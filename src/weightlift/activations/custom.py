@@ -160,7 +160,7 @@ def _checked_reflection(value: Function, reflection: Reflection) -> Reflection:
     size = 1.0 + np.abs(direct) + np.abs(mirrored) + np.abs(shift)
     if not np.all(np.abs(mirrored - sign * direct - shift) <= EXACT * size):
         raise ActivationError(f"reflection: φ(−z) is not {sign:+d} φ(z) plus the polynomial {polynomial}.")
-    return sign, polynomial if any(polynomial) else ()
+    return sign, polynomial
 
 
 def _checked_integrals(quadrature: Quadrature, closed_form: ClosedForm | None) -> Quadrature | None:

@@ -35,5 +35,6 @@ def symmetries(network: Network) -> tuple[str, ...]:
     elif phi.parity == "even":
         found.append("the sign of w and b")
     elif phi.reflection is not None and len(phi.reflection[1]) == 1:
-        found.append("reflection (a, w, b, c) → (−a, −w, −b, c + a)")
+        p0 = phi.reflection[1][0]
+        found.append(f"reflection (a, w, b, c) → (−a, −w, −b, c + {'' if p0 == 1 else f'{p0:g} '}a)")
     return tuple(found)

@@ -6,7 +6,7 @@ Cost and memory O(n dᵏ); everything larger goes through `contractions`.
 from __future__ import annotations
 
 from weightlift.errors import ArgumentError, ShapeError
-from weightlift.namespaces import Array, array_namespace
+from weightlift.namespaces import Array, array_namespace, device
 
 MAX_ENTRIES = 2**27  # 1 GiB of float64
 
@@ -24,8 +24,8 @@ def tensor(order: int, X: Array) -> Array:
     if n * d**order > MAX_ENTRIES:
         raise ArgumentError(f"He_{order} of {n} rows in {d} dimensions has {n * d**order:.1e} entries; contract it instead.")
     xp = array_namespace(X)
-    identity = xp.eye(d, dtype=X.dtype)
-    previous, current = None, xp.ones((n,), dtype=X.dtype)
+    identity = xp.eye(d, dtype=X.dtype, device=device(X))
+    previous, current = None, xp.ones((n,), dtype=X.dtype, device=device(X))
     for k in range(order):
         following = xp.reshape(X, (n, d) + (1,) * k) * xp.expand_dims(current, axis=1)
         for a in range(k):

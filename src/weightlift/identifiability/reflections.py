@@ -50,14 +50,12 @@ def reflect(network: Network, pattern: np.ndarray, *, offset: bool = True) -> Ne
 
 
 def reflection(activation: Activation) -> tuple[int, tuple[float, ...]]:
-    """(s, (p₀, …, p_n)) without leading zeros; an error where φ(−z) is not ±φ(z) plus a polynomial."""
+    """(s, (p₀, …, p_n)), p_n ≠ 0; an error where φ(−z) is not ±φ(z) plus a polynomial."""
     if activation.reflection is None:
         raise ActivationError(
             f"units of {activation.name!r} cannot be reflected: no identity φ(−z) = ±φ(z) + polynomial is declared for it."
         )
-    s, polynomial = activation.reflection
-    degree = max((j for j, p in enumerate(polynomial) if p), default=-1)
-    return s, tuple(polynomial[: degree + 1])
+    return activation.reflection
 
 
 def reflection_polynomials(network: Network, *, offset: bool) -> np.ndarray:
