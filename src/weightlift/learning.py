@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 
 from weightlift.activations import Activation, get
+from weightlift.arguments import count, generator
 from weightlift.errors import ArgumentError, NotGaussianWarning, ShapeError
 from weightlift.initialization import TensorInit, gaussian_init, tensor_init
 from weightlift.matching import Match, match
 from weightlift.moments.gaussianity import gaussianity
 from weightlift.network import Network
-from weightlift.randomness import generator
 from weightlift.refinement import Descent, gradient_descent
 from weightlift.samples import Samples, Whitening
 from weightlift.samples import open as open_samples
@@ -207,5 +207,4 @@ def _check(preset: str, initialization: str | Network, iterations: int) -> None:
         raise ArgumentError(f"preset must be one of {PRESETS}, not {preset!r}.")
     if not isinstance(initialization, Network) and initialization not in ("tensor", "random"):
         raise ArgumentError(f"initialization must be 'tensor', 'random' or a Network, not {initialization!r}.")
-    if iterations < 1:
-        raise ArgumentError(f"iterations must be at least 1, not {iterations}.")
+    count("iterations", iterations)

@@ -125,7 +125,10 @@ def real_floating(x: Array, name: str) -> Array:
 
 def matrix(X: Any, n_columns: int) -> Array:
     """Inputs (n, n_columns) of any namespace, or a sequence or data frame of them, with a real floating dtype."""
-    X = real_floating(X if is_array(X) else np.asarray(X), "X")
+    try:
+        X = real_floating(X if is_array(X) else np.asarray(X), "X")
+    except ValueError as error:
+        raise error if isinstance(error, ArgumentError) else ShapeError(f"X is not a rectangular array ({error}).") from error
     if X.ndim != 2 or X.shape[1] != n_columns:
         raise ShapeError(f"X must have shape (n, {n_columns}), not {tuple(X.shape)}.")
     return X

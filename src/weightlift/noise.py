@@ -20,8 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from weightlift.arguments import generator
 from weightlift.errors import ArgumentError
-from weightlift.randomness import generator
 
 DEGREES_OF_FREEDOM = 5  # of Student's noise: its fourth moment is finite, its fifth is not
 LARGEST_EXPONENT = math.log(sys.float_info.max)

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from weightlift.arguments import generator
 from weightlift.errors import ArgumentError
 from weightlift.moments import HermiteMoment, MomentProduct, UnfoldedMoment, quadratic_fit
 from weightlift.namespaces import Array, to_numpy
-from weightlift.randomness import generator
 from weightlift.samples import RandomSigns, Residual, Samples
 
 METHODS = ("auto", "dense", "lanczos", "power")

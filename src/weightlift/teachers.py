@@ -15,17 +15,16 @@ Each takes `rng`, a seed or a Generator: one seed, one network, bit for bit. Cos
 from __future__ import annotations
 
 import math
-import operator
 from dataclasses import replace
 
 import numpy as np
 
 from weightlift import activations
 from weightlift.activations import Activation
+from weightlift.arguments import count, generator
 from weightlift.errors import ArgumentError, NotFiniteError, ShapeError, SingularError
 from weightlift.network import Network
 from weightlift.noise import Noise
-from weightlift.randomness import generator
 
 STEEP_TANH = activations.scaled(activations.tanh, 2.5)  # tanh(5z/2)  [mondelli2019, §6]
 MAX_BYTES = 2**36
@@ -57,7 +56,7 @@ def draw(
     """
     if not isinstance(net, Network):
         raise ArgumentError(f"net must be a Network, not {type(net).__name__}.")
-    n, d = _count("n", n), net.n_inputs
+    n, d = count("n", n), net.n_inputs
     if 8 * n * d > MAX_BYTES:
         raise ArgumentError(f"n = {n} rows of {d} inputs take {8 * n * d / 2**30:.0f} GiB (at most 64); draw fewer.")
     law = Noise(noise, noise_std)
@@ -94,7 +93,7 @@ def conditioned(
     >>> np.linalg.svd(conditioned(10, 3, kappa=4.0).W, compute_uv=False)
     array([4. , 2.5, 1. ])
     """
-    d, k = _count("n_inputs", n_inputs), _count("n_units", n_units)
+    d, k = count("n_inputs", n_inputs), count("n_units", n_units)
     if k > d:
         raise ArgumentError(f"n_units must be at most n_inputs, for W of rank k, not {k} > {d}; see `biased`.")
     s = np.linspace(1.0, _number("kappa", kappa, at_least=1.0), k)
@@ -115,7 +114,7 @@ def centered_gaussian(
 
     φ(z) = tanh(5z/2) as in the paper's experiments, unless another is named.
     """
-    d, k = _count("n_inputs", n_inputs), _count("n_units", n_units)
+    d, k = count("n_inputs", n_inputs), count("n_units", n_units)
     if k < 2:
         raise ArgumentError("n_units must be at least 2 (one weight vector, centred, is zero).")
     g = generator(rng).standard_normal((d, k)) / math.sqrt(d)
@@ -139,7 +138,7 @@ def haar(
     >>> np.allclose(W @ W.T, 8 / 4 * np.eye(4))
     True
     """
-    d, k = _count("n_inputs", n_inputs), _count("n_units", n_units)
+    d, k = count("n_inputs", n_inputs), count("n_units", n_units)
     if center and k < 2:
         raise ArgumentError("n_units must be at least 2 (one weight vector, centred, is zero); or set center=False.")
     G = generator(rng).standard_normal((-(-k // d), d, d))
@@ -163,8 +162,8 @@ def simplex(
     >>> np.allclose(W.T @ W, 5 / 4 * np.eye(5) - 1 / 4)
     True
     """
-    d = _count("n_inputs", n_inputs)
-    k = d + 1 if n_units is None else _count("n_units", n_units)
+    d = count("n_inputs", n_inputs)
+    k = d + 1 if n_units is None else count("n_units", n_units)
     if k % (d + 1):
         raise ArgumentError(f"n_units must be a multiple of n_inputs + 1 = {d + 1}, not {k}.")
     G = generator(rng).standard_normal((k // (d + 1), d + 1, d))
@@ -184,7 +183,7 @@ def biased(
 
     A bounded network with unit weights in the sense of [awasthi2021, §1.1]; any k, also k > d.
     """
-    d, k = _count("n_inputs", n_inputs), _count("n_units", n_units)
+    d, k = count("n_inputs", n_inputs), count("n_units", n_units)
     bias = _number("bias", bias, at_least=0.0)
     rng = generator(rng)
     W = _unit(rng.standard_normal((d, k)))
@@ -259,16 +258,6 @@ def _finite(name: str, value: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     if not np.isfinite(array).all():
         raise NotFiniteError(f"{name} holds NaN or infinity.")
     return array
-
-
-def _count(name: str, value: int) -> int:
-    try:
-        count = operator.index(value)
-    except TypeError:
-        raise ArgumentError(f"{name} must be an integer, not {value!r}.") from None
-    if count < 1:
-        raise ArgumentError(f"{name} must be at least 1, not {count}.")
-    return count
 
 
 def _number(name: str, value: float, *, at_least: float) -> float:

@@ -209,7 +209,7 @@ def test_refusals(plant):
     for rank in (0, -1):
         with pytest.raises(ArgumentError, match="at least 1"):
             decompose(T, rank)
-    with pytest.raises(ArgumentError, match="positive integer or None"):
+    with pytest.raises(ArgumentError, match="rank must be an integer"):
         decompose(T, 2.5)
     with pytest.raises(ArgumentError, match="'kcl', 'jennrich', 'power'"):
         decompose(T, 3, method="als")

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from weightlift.arguments import generator
 from weightlift.certificate import doubts
 from weightlift.certificate.doubts import Doubt, named
 from weightlift.certificate.exactness import (
@@ -39,7 +40,6 @@ from weightlift.certificate.uniqueness import symmetries, unique
 from weightlift.errors import ArgumentError, ShapeError
 from weightlift.identifiability import irreducible
 from weightlift.network import Network
-from weightlift.randomness import generator
 from weightlift.samples import Samples
 from weightlift.samples import open as open_samples
 

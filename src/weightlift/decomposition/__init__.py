@@ -13,7 +13,6 @@ The tensor is first reduced to the range of its unfolding, n dimensions to at mo
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -21,6 +20,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
+from weightlift.arguments import count, generator
 from weightlift.decomposition.components import Decomposition, DecompositionStatus, fit_components
 from weightlift.decomposition.implicit_cp import ImplicitFit, fit_implicit, implicit_cp
 from weightlift.decomposition.jennrich import Pencil, jennrich, shared_directions
@@ -32,7 +32,6 @@ from weightlift.decomposition.power_method import power_method
 from weightlift.decomposition.subspace_power import flattened_range, subspace_power
 from weightlift.decomposition.tensors import Real, compose, multilinear, range_basis, symmetric_tensor
 from weightlift.errors import ArgumentError, ShapeError
-from weightlift.randomness import generator
 
 __all__ = [
     "Decomposition",
@@ -95,7 +94,7 @@ def decompose(
     """
     T, exponent = _scaled(symmetric_tensor(tensor))
     rng = generator(rng)
-    r = _checked_rank(rank)
+    r = None if rank is None else count("rank", rank)
     V, singular_values = range_basis(T, None if r is not None and r > len(T) else r)
     R = T if V.shape[1] == len(T) else multilinear(T, V)
     V = np.eye(len(T)) if R is T else V
@@ -115,18 +114,6 @@ def _scaled(T: Real) -> tuple[Real, int]:
     """T times a power of two, so that squares neither overflow nor vanish, and the exponent that undoes it."""
     exponent = int(np.frexp(np.abs(T).max())[1])
     return np.ldexp(T, -exponent), exponent
-
-
-def _checked_rank(rank: int | None) -> int | None:
-    if rank is None:
-        return None
-    try:
-        r = operator.index(rank)
-    except TypeError:
-        raise ArgumentError(f"rank must be a positive integer or None, not {rank!r}.") from None
-    if r < 1:
-        raise ArgumentError(f"rank must be at least 1, not {r}.")
-    return r
 
 
 def _overcomplete(R: Real, rank: int | None, method: str | Method, *, side: int) -> tuple[str | Method, int | None]:

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from weightlift.arguments import count, generator
 from weightlift.decomposition.components import Decomposition, DecompositionStatus, fit_components, unit_columns
 from weightlift.decomposition.tensors import Real, apply_powers, symmetric_tensor
-from weightlift.randomness import generator
 
 Form = Callable[[Real], tuple[Real, Real]]
 """U (n, r), unit columns → T(uᵢ, …, uᵢ) (r,) and T(I, uᵢ, …, uᵢ) (n, r)."""
@@ -48,7 +48,7 @@ def implicit_cp(
     array([2., 1.])
     """
     T = symmetric_tensor(T)
-    r = len(T) if rank is None else rank
+    r = len(T) if rank is None else count("rank", rank)
 
     def form(U: Real) -> tuple[Real, Real]:
         free = apply_powers(T, U, 1)
@@ -74,7 +74,9 @@ def fit_implicit(
     from scipy.optimize import minimize
 
     rng = generator(rng)
-    guesses = [rng.standard_normal((n, rank)) for _ in range(starts)] if start is None else [np.asarray(start, dtype=float)]
+    guesses = [rng.standard_normal((n, rank)) for _ in range(count("starts", starts))]
+    if start is not None:
+        guesses = [np.asarray(start, dtype=float)]
     fits: list[ImplicitFit] = []
     for guess in guesses:
         first, _ = _objective(guess, form, order)

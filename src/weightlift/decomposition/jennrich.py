@@ -17,10 +17,10 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
+from weightlift.arguments import count, generator
 from weightlift.decomposition.components import Decomposition, DecompositionStatus, fit_components
 from weightlift.decomposition.tensors import Real, slices, symmetric_tensor
 from weightlift.errors import ArgumentError, NotFiniteError, ShapeError, SingularError
-from weightlift.randomness import generator
 
 Complex = NDArray[np.complex128]
 
@@ -43,7 +43,7 @@ def jennrich(R: ArrayLike, *, attempts: int = 8, rng: int | np.random.Generator 
     """
     T = symmetric_tensor(R, "R")
     rng = generator(rng)
-    n, order = T.shape[0], T.ndim
+    n, order, attempts = T.shape[0], T.ndim, count("attempts", attempts)
     pairs = slices(T, rng.standard_normal((n ** (order - 2), 2 * attempts))).reshape(attempts, 2, n, n)
     pencils = [shared_directions(M_a, M_b, rank=n) for M_a, M_b in pairs]
     best = max(pencils, key=lambda pencil: (-pencil.n_complex, pencil.gap))

@@ -19,13 +19,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from weightlift.arguments import generator
 from weightlift.decomposition.components import unit_columns
 from weightlift.decomposition.ffdiag import balance, ffdiag
 from weightlift.decomposition.jennrich import shared_directions
 from weightlift.decomposition.qrj1d import qrj1d
 from weightlift.decomposition.tensors import Real
 from weightlift.errors import ArgumentError, NotFiniteError, ShapeError, SingularError
-from weightlift.randomness import generator
 
 DIAGONALIZERS = {"ffdiag": ffdiag, "qrj1d": qrj1d}
 EXACT = 1e-20  # a criterion that only exact slices reach: no other start can do better

@@ -13,11 +13,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from weightlift.arguments import generator
 from weightlift.decomposition.components import Decomposition, DecompositionStatus, fit_components
 from weightlift.decomposition.joint_diagonalization import joint_diagonalize
 from weightlift.decomposition.tensors import power_columns, slices, symmetric_tensor
 from weightlift.errors import ArgumentError
-from weightlift.randomness import generator
 
 
 def kcl(

@@ -16,11 +16,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from weightlift.arguments import count, generator
 from weightlift.decomposition.components import Decomposition, DecompositionStatus, fit_components, unit_columns
 from weightlift.decomposition.least_squares import polish
 from weightlift.decomposition.tensors import Real, apply_powers, slices, symmetric_tensor
 from weightlift.errors import ArgumentError
-from weightlift.randomness import generator
 
 BEGINNINGS = ("random", "contracted")
 STARTS_A_COMPONENT = 20
@@ -53,14 +53,14 @@ def power_iteration(
     if begin not in BEGINNINGS:
         raise ArgumentError(f"begin must be one of {BEGINNINGS}, not {begin!r}.")
     rng = generator(rng)
-    r = len(T) if rank is None else rank
-    count = STARTS_A_COMPONENT * r if starts is None else starts
+    r = len(T) if rank is None else count("rank", rank)
+    many = STARTS_A_COMPONENT * r if starts is None else count("starts", starts)
     draw = random_starts if begin == "random" else contracted_starts
     found: list[Decomposition] = []
     for _ in range(ATTEMPTS if deflate else 1):
         U, rest = np.zeros((len(T), 0)), T
         for _ in range(ROUNDS if deflate else 1):
-            U = distinct(rest, iterate(rest, draw(rest, count, rng)), r, beside=U)
+            U = distinct(rest, iterate(rest, draw(rest, many, rng)), r, beside=U)
             if U.shape[1] == r:
                 break
             rest = T - fit_components(T, U, method="").tensor()

@@ -17,10 +17,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from weightlift.arguments import generator
 from weightlift.decomposition.components import Decomposition, DecompositionStatus, fit_components, unit_columns
 from weightlift.decomposition.tensors import Real, apply_powers, compose, multilinear, symmetric_tensor
 from weightlift.errors import ArgumentError, NotFiniteError, ShapeError
-from weightlift.randomness import generator
 
 DEFINITE = 1e-7  # least over largest eigenvalue of a matrix that can whiten
 MARGIN = 0.01  # times the largest eigenvalue: the perceptron corrects what lies below

@@ -16,10 +16,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from weightlift.arguments import count, generator
 from weightlift.decomposition.components import Decomposition, DecompositionStatus, fit_components, unit_columns
 from weightlift.decomposition.tensors import Real, symmetric_tensor
 from weightlift.errors import ArgumentError, ShapeError, SingularError
-from weightlift.randomness import generator
 
 STEPS, LAST_STEPS = 200, 3000  # of all starts, and of the best
 STEP_TOLERANCE = 1e-13
@@ -43,8 +43,8 @@ def subspace_power(
     if T.ndim != 4:
         raise ShapeError(f"tensor must have order 4 for the subspace power method, not {T.ndim}.")
     rng = generator(rng)
-    V, D = flattened_range(T, rank)
-    U, values = rank_one_search(V, D, starts=starts, rng=rng)
+    V, D = flattened_range(T, None if rank is None else count("rank", rank))
+    U, values = rank_one_search(V, D, starts=count("starts", starts), rng=rng)
     failure = None if values.min() > COMPONENT else DecompositionStatus.NOT_SETTLED
     return fit_components(T, U, method="subspace_power", failure=failure)
 

@@ -34,6 +34,8 @@ def compose(weights: ArrayLike, factors: ArrayLike, order: int) -> Real:
     array([[ 2., -2.], [-2.,  2.]])
     """
     c, U = np.asarray(weights, dtype=np.float64), np.asarray(factors, dtype=np.float64)
+    if U.ndim != 2 or c.shape != U.shape[1:]:
+        raise ShapeError(f"weights must have shape (r,) and factors (n, r), not {c.shape} and {U.shape}.")
     left = power_columns(U, order // 2)
     right = left if order % 2 == 0 else power_columns(U, order - order // 2)
     return np.asarray(((left * c) @ right.T).reshape((U.shape[0],) * order))

@@ -11,12 +11,12 @@ Row counts are for noiseless rows and come from our own sweeps, with the measure
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any
 
 import numpy as np
 
 from weightlift.activations import Activation, get
+from weightlift.arguments import count
 from weightlift.diagnose.calibration import MEASURED, CostEstimate, Measured, SampleEstimate, estimate_cost, estimate_rows
 from weightlift.diagnose.diagnosis import Diagnosis, Method
 from weightlift.diagnose.identifiable import Identifiability, Identifiable, of_network, of_shape
@@ -71,12 +71,12 @@ def shape(
     >>> shape(100, 3000, activation=get("polynomial", coefficients=[0, 1, 0, 1])).regime.regime.name
     'CONJECTURED_HARD'
     """
-    d, k = _count("n_inputs", n_inputs), _count("n_units", n_units)
+    d, k = count("n_inputs", n_inputs), count("n_units", n_units)
     phi = get(activation)
     parameters = _parameters(d, k, phi, bias, offset)
     identifiability = of_shape(d, k, phi, parameters, bias=bias)
     regime = find_regime(d, k, phi)
-    return _diagnosis(d, k, None if n is None else _count("n", n), phi, bias, offset, identifiability, regime)
+    return _diagnosis(d, k, None if n is None else count("n", n), phi, bias, offset, identifiability, regime)
 
 
 def network(net: Network, *, n: int | None = None, offset: bool | None = None) -> Diagnosis:
@@ -90,7 +90,7 @@ def network(net: Network, *, n: int | None = None, offset: bool | None = None) -
     """
     if not isinstance(net, Network):
         raise ArgumentError(f"net must be a Network, not {type(net).__name__}; for a shape or for data see shape and data.")
-    rows = None if n is None else _count("n", n)
+    rows = None if n is None else count("n", n)
     d, k, phi, bias = net.n_inputs, net.n_units, net.activation, bool(net.b.any())
     offset = net.c != 0.0 if offset is None else offset
     lengths = np.linalg.norm(net.W, axis=0)
@@ -144,7 +144,7 @@ def data(
         notes.append(f"{str(test)[0].upper()}{str(test)[1:]}.")
         if not test.gaussian:
             gaussian = f"moments need Gaussian inputs; {test.where} deviates by {test.z:.1f} standard errors."
-    k = _width(white, notes, rng) if n_units is None else _count("n_units", n_units)
+    k = _width(white, notes, rng) if n_units is None else count("n_units", n_units)
     found = find_regime(rows.d, k, phi)
     parameters = _parameters(rows.d, k, phi, bias, offset)
     identifiability = of_shape(rows.d, k, phi, parameters, bias=bias)
@@ -230,13 +230,3 @@ def _width(white: Samples | None, notes: list[str], rng: int | np.random.Generat
         "and more than there are inputs, do not show there."
     )
     return estimate.rank
-
-
-def _count(name: str, value: int) -> int:
-    try:
-        count = operator.index(value)
-    except TypeError:
-        raise ArgumentError(f"{name} must be an integer, not {value!r}.") from None
-    if count < 1:
-        raise ArgumentError(f"{name} must be at least 1, not {count}.")
-    return count

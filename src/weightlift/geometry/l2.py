@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from weightlift.arguments import generator
 from weightlift.errors import ShapeError
 from weightlift.geometry.kernels import products
 from weightlift.geometry.paired import paired_square
 from weightlift.geometry.units import ROUNDING, TINY, Units, closed
 from weightlift.network import Network
-from weightlift.randomness import generator
 
 SHARP = 1e-12  # relative error a unit with which the plain quadratic form is content
 ROUGH = 1e-2  # relative error above which samples are drawn

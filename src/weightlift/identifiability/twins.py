@@ -12,10 +12,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from weightlift.arguments import generator
 from weightlift.errors import ActivationError, ArgumentError, SingularError
 from weightlift.identifiability.reflections import reflect, reflection, reflection_polynomials
 from weightlift.network import Network
-from weightlift.randomness import generator
 
 DEPENDENT = 1e-12  # relative singular value below which unit polynomials count as dependent
 ABSENT = 1e-8  # share of a unit in every dependency below which it has no part in them

@@ -18,13 +18,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from weightlift.activations import Activation
+from weightlift.arguments import generator
 from weightlift.decomposition import joint_diagonalize
 from weightlift.errors import SingularError
 from weightlift.hermite.symmetric import symmetric_basis
 from weightlift.moments import HermiteMoment, MomentProduct, UnfoldedMoment, quadratic_fit, remove_linear, remove_quadratic
 from weightlift.moments.flattened_moment import FlattenedMoment, check_flattening, check_memory
 from weightlift.namespaces import to_numpy
-from weightlift.randomness import generator
 from weightlift.samples import Residual, Samples
 from weightlift.subspace import SecondMoment, even_subspace, leading_subspace
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from weightlift.activations import Activation, get
+from weightlift.arguments import count, generator
 from weightlift.errors import ActivationError, ArgumentError, TooFewRowsError
 from weightlift.hermite.symmetric import symmetric_dimension
 from weightlift.initialization.directions import Directions, joint_directions
@@ -28,7 +29,6 @@ from weightlift.initialization.two_tensors import two_tensor_directions
 from weightlift.moments import DirectionalMoments, HermiteMoment, remove_linear
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
-from weightlift.randomness import generator
 from weightlift.samples import Samples
 from weightlift.subspace import SecondMoment, estimate_rank
 
@@ -70,8 +70,7 @@ def hermite_init(
     """
     activation, rng = get(activation), generator(rng)
     _check(samples, n_units, activation, preset)
-    if order is None:
-        order = _least_order(samples.d, n_units)
+    order = _least_order(samples.d, n_units) if order is None else count("order", order)
     if order > 1 and not _one_kink(activation):
         raise ActivationError(f"orders ℓ > 1 are for ReLU, leaky ReLU and the absolute value, not {activation.name}.")
     if preset == "paper":
@@ -191,8 +190,8 @@ def _linear_reflection(activation: Activation) -> bool:
 def _check(samples: Samples, n_units: int | None, activation: Activation, preset: str) -> None:
     if preset not in PRESETS:
         raise ArgumentError(f"preset must be one of {PRESETS}, not {preset!r}.")
-    if n_units is not None and n_units < 1:
-        raise ArgumentError(f"n_units must be a positive integer or None, not {n_units!r}.")
+    if n_units is not None:
+        count("n_units", n_units)
     if preset == "paper" and not _one_kink(activation):
         raise ActivationError(f"preset='paper' is for ReLU, leaky ReLU and the absolute value, not {activation.name}.")
     if activation.degree is not None and not activation.kinks:

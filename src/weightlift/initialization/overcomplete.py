@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from weightlift import activations
+from weightlift.arguments import count, generator
 from weightlift.decomposition import Decomposition, polish
 from weightlift.decomposition.subspace_power import flattened_spectrum, subspace_power
 from weightlift.decomposition.tensors import apply_powers
@@ -30,7 +31,6 @@ from weightlift.initialization.scalars import fitted_scalars
 from weightlift.moments import DirectionalMoments, HermiteMoment, HermitePolynomial, hermite_regression
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
-from weightlift.randomness import generator
 from weightlift.refinement.affine import AffineNetwork, fit_affine
 from weightlift.risk import Risk, Students
 from weightlift.samples import RandomSigns, Residual, Samples
@@ -80,7 +80,7 @@ def overcomplete_init(
     T4 = _fourth(residual, polynomial)
     found: list[tuple[float, AffineNetwork, Decomposition]] = []
     spectrum, floor = np.zeros(0), 0.0
-    for attempt in range(contractions):
+    for attempt in range(count("contractions", contractions)):
         u = rng.standard_normal(samples.d)
         u /= np.linalg.norm(u)
         M = T4 + _fifth(residual, u)
@@ -157,8 +157,7 @@ def _cost(samples: Samples, start: AffineNetwork, parts: Decomposition) -> float
 
 def _check(samples: Samples, k: int) -> None:
     d = samples.d
-    if k < 1:
-        raise ArgumentError(f"n_units must be at least 1, not {k}.")
+    count("n_units", k)
     if k > most_units(d):
         raise ArgumentError(
             f"n_units = {k} with {d} inputs: order 4 tells {most_units(d)} units apart, d(d−1)/2 or d. Use fewer units, or "

@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weightlift.activations import relu
+from weightlift.arguments import generator
 from weightlift.errors import ArgumentError
 from weightlift.hermite import polynomials
 from weightlift.initialization.directions import joint_directions
@@ -31,7 +32,6 @@ from weightlift.initialization.scalars import fitted_scalars
 from weightlift.moments import DirectionalMoments, HermiteMoment, remove_linear
 from weightlift.namespaces import array_namespace, as_like, matmul_transposed, to_numpy
 from weightlift.network import Network
-from weightlift.randomness import generator
 from weightlift.refinement.affine import AffineNetwork, fit_affine, require_relu
 from weightlift.refinement.up_to_signs import refine_up_to_signs
 from weightlift.samples import Block, Samples, Sums

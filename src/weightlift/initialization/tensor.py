@@ -15,13 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from weightlift.activations import Activation, get
+from weightlift.arguments import count, generator
 from weightlift.decomposition import Decomposition, decompose
 from weightlift.errors import ArgumentError, TooFewRowsError
 from weightlift.initialization.magnitudes import magnitudes_and_signs, magnitudes_and_signs_by_contraction
 from weightlift.moments import HermiteMoment, MomentChoice, choose_moments, remove_linear, remove_quadratic
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
-from weightlift.randomness import generator
 from weightlift.samples import Samples
 from weightlift.subspace import SecondMoment, Subspace, even_subspace, leading_subspace, odd_subspace
 
@@ -59,6 +59,7 @@ def tensor_init(
     True
     """
     activation, rng = get(activation), generator(rng)
+    n_units = count("n_units", n_units)
     _check(samples, n_units, preset)
     choice = choose_moments(activation)
     s2, s3, s4 = samples.split(1 / 3, 1 / 3, 1 / 3, seed=int(rng.integers(2**31))) if split else (samples,) * 3

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from weightlift.arguments import generator
 from weightlift.decomposition import Pencil, shared_directions
 from weightlift.errors import SingularError, TooFewRowsError, WeightliftError
 from weightlift.hermite import polynomials
@@ -25,7 +26,6 @@ from weightlift.initialization.directions import RELATIVE_FLOOR, Directions, ran
 from weightlift.moments import DirectionalMoments, remove_linear
 from weightlift.moments.flattened_moment import FlattenedMoment, check_flattening
 from weightlift.namespaces import to_numpy
-from weightlift.randomness import generator
 from weightlift.samples import RandomSigns, Samples
 from weightlift.subspace import SecondMoment, leading_subspace
 

@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from weightlift.activations import Activation, get
+from weightlift.arguments import generator
 from weightlift.certificate import Certificate
 from weightlift.certificate.exactness import ROUNDING_FACTOR
 from weightlift.errors import ArgumentError, ShapeError
 from weightlift.moments import remove_linear
 from weightlift.namespaces import is_array, to_numpy
 from weightlift.network import Network
-from weightlift.randomness import generator
 from weightlift.recovery.problem import Problem
 from weightlift.recovery.stages import (
     Answer,

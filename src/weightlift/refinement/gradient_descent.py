@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weightlift.errors import ArgumentError, TooFewRowsError
+from weightlift.arguments import count, generator
+from weightlift.errors import ArgumentError, ShapeError, TooFewRowsError
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
-from weightlift.randomness import generator
 from weightlift.risk import Gradient, HessianProduct, Students
 from weightlift.samples import Samples
 
@@ -61,8 +61,10 @@ def gradient_descent(
     """
     if output_weights not in OUTPUT_WEIGHTS:
         raise ArgumentError(f"output_weights must be one of {OUTPUT_WEIGHTS}, not {output_weights!r}.")
-    if parts is not None and parts < 1:
-        raise ArgumentError(f"parts must be at least 1, not {parts}.")
+    if parts is not None:
+        count("parts", parts)
+    if start.n_inputs != samples.d:
+        raise ShapeError(f"start has {start.n_inputs} inputs and the data {samples.d}; they must agree.")
     eta = step_size(samples, start, step)
     seed = int(generator(rng).integers(2**31))
     fresh = [samples] if parts is None else [p.persist() for p in samples.split(*[1 / parts] * parts, seed=seed)]
@@ -94,6 +96,8 @@ def step_size(samples: Samples, net: Network, step: float | str) -> float:
     if step == "theory":
         if net.activation.degree is None:
             raise ArgumentError(f"step='theory' needs a homogeneous φ; {net.activation.name} is not. Use step='curvature'.")
+        if not (net.a.any() and net.W.any()):
+            raise ArgumentError("step='theory' needs a start with W ≠ 0 and a ≠ 0; start elsewhere.")
         largest = float(np.linalg.norm(net.W, ord=2))
         return float(1 / (net.n_units * np.max(net.a**2) * largest ** (2 * (net.activation.degree - 1))))
     if step == "curvature":

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import operator
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -25,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from weightlift.arguments import count
 from weightlift.errors import ArgumentError, DivergedError, ShapeError
 from weightlift.network import Network
 from weightlift.refinement import sgd_checkpoint
@@ -249,11 +249,7 @@ def _checked(
         raise ArgumentError("steps must be given, for the stream has no end.")
     total = int(stream.n) if steps is None else steps
     for name, value in (("steps", total), ("window", window), ("threads", threads)):
-        try:
-            if operator.index(value) < 1:
-                raise ArgumentError(f"{name} must be at least 1, not {value}.")
-        except TypeError:
-            raise ArgumentError(f"{name} must be an integer, not {value!r}.") from None
+        count(name, value)
     if total > stream.n:
         raise ArgumentError(f"steps = {total}, but the stream has {int(stream.n)} rows, one for each step; ask for fewer.")
     return total

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from weightlift.arguments import generator
 from weightlift.errors import ArgumentError, ShapeError
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
-from weightlift.randomness import generator
 from weightlift.risk import Gradient, Hessian, HessianProduct, Students
 from weightlift.samples import Samples
 from weightlift.samples import open as open_samples

@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from weightlift.activations import Activation
+from weightlift.arguments import generator
 from weightlift.decomposition import Decomposition
 from weightlift.decomposition.components import fit_components
 from weightlift.decomposition.tensors import apply_powers, symmetric_tensor
 from weightlift.errors import ActivationError, ArgumentError, ShapeError
 from weightlift.network import Network
-from weightlift.randomness import generator
 
 Learner = Callable[[np.ndarray, np.ndarray], Network]
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from weightlift.arguments import generator
 from weightlift.errors import ArgumentError
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
-from weightlift.randomness import generator
 from weightlift.risk import Gradient, Students
 from weightlift.samples import Samples
 from weightlift.theory.conditioning import conditioning

@@ -1,10 +1,28 @@
-"""Where randomness comes from: an explicit `rng`, a seed or a NumPy Generator."""
+"""Arguments that many functions share: numbers of things, and `rng`, a seed or a NumPy Generator."""
 
 from __future__ import annotations
+
+import operator
+from typing import Any
 
 import numpy as np
 
 from weightlift.errors import ArgumentError
+
+
+def count(name: str, value: Any) -> int:
+    """A positive integer.
+
+    >>> count("n_units", np.int64(3))
+    3
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ArgumentError(f"{name} must be an integer, not {value!r}.") from None
+    if number < 1:
+        raise ArgumentError(f"{name} must be at least 1, not {number}.")
+    return number
 
 
 def generator(rng: int | np.random.Generator) -> np.random.Generator:
