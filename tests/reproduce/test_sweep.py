@@ -176,6 +176,9 @@ def test_store_keeps_bits_and_runs_and_takes_over_another(tmp_path: Path) -> Non
         assert store.absorb(tmp_path / "a" / "cells.sqlite") == 1
         assert store.keys(cells) == {cell.key for cell in cells}
         assert store.runs() == {("p", "f"): run}
+        with pytest.raises(ArgumentError, match="not there"):
+            store.absorb(tmp_path / "mistyped" / "cells.sqlite")
+    assert not (tmp_path / "mistyped").exists()
 
 
 @pytest.mark.parametrize("kind", ["text", "database"])

@@ -183,6 +183,8 @@ def test_float32_data_keep_their_digits():
         (np.zeros((2, 2)), np.zeros(2), np.array([-1.0, 1]), errors.ArgumentError, "negative"),
         (np.zeros((2, 2)), np.zeros(2), np.zeros(2), errors.ArgumentError, "zero"),
         (np.zeros((2, 2)), np.zeros(2), np.ones(3), errors.ShapeError, "sample_weight"),
+        (np.zeros((2, 2)), np.zeros(2), np.array([1.0, 1e200]), errors.ArgumentError, "sample_weight goes up to 1e.200"),
+        (np.zeros((2, 2)), np.zeros(2), np.array([0.0, 1e-200]), errors.ArgumentError, "sample_weight goes up to 1e-200"),
         (np.zeros((2, 2)), None, None, errors.ArgumentError, "y is missing"),
         (None, np.zeros(2), None, errors.ArgumentError, "X is missing"),
         (np.ma.masked_greater(np.eye(2), 0.5), np.zeros(2), None, errors.NotFiniteError, "X has masked"),

@@ -182,3 +182,12 @@ def test_starts_share_their_products():
         fit = gauss_newton(source, replace(students, a=np.ones((S, 2))), free="Wa", iterations=5, tol=0.0)
         counts.append(source.tally.passes / fit.iterations)
     assert counts[1] <= counts[0] + 1
+
+
+def test_parallel_units_without_output_are_pruned_in_silence():
+    """Two of them have no weighted mean; no NaN may come of it."""
+    truth = wl.teachers.conditioned(6, 3, activation="relu", rng=0)
+    rows = samples.open(*wl.draw(truth, 150, rng=1))
+    wide = Network(truth.W[:, [0, 1, 2, 0, 0]], np.append(truth.a, [0.0, 0.0]))
+    narrow, _ = prune(rows, wide, free="Wa", keeps=lambda risk: risk < 1e-20)
+    assert narrow.equivalent(truth)

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from weightlift.errors import FileFormatError
+from weightlift.errors import ArgumentError, FileFormatError
 from weightlift.reproduce.recipe import Cell, Row
 
 APPLICATION, LAYOUT = 0x774C6674, 1  # "wLft"
@@ -97,6 +97,8 @@ class Store:
 
     def absorb(self, other: Path) -> int:
         """Take over the cells and runs of another store; how many cells were new."""
+        if not other.is_file():
+            raise ArgumentError(f"{other} is not there; name a folder that `reproduce` has written to.")
         with Store(other) as source:
             cells = source._db.execute("SELECT * FROM cells").fetchall()
             runs = source._db.execute("SELECT * FROM runs").fetchall()
