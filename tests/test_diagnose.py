@@ -236,3 +236,10 @@ def test_users_activations_are_undecided(rng):
 def test_mistakes_are_refused(call, words):
     with pytest.raises(WeightliftError, match=words):
         call()
+
+
+def test_data_say_what_their_law_means_for_each_route(rng):
+    X = rng.exponential(size=(400, 4))
+    found = diagnose.data(X, X[:, 0], n_units=2)
+    assert [note.split(":")[0] for note in found.notes[1:4]] == ["Moments", "Search and refinement", "Certificate"]
+    assert "not usable" in found.notes[1]

@@ -186,6 +186,7 @@ def test_float32_data_keep_their_digits():
         (np.zeros((2, 2)), np.zeros(2), np.array([1.0, 1e200]), errors.ArgumentError, "sample_weight goes up to 1e.200"),
         (np.zeros((2, 2)), np.zeros(2), np.array([0.0, 1e-200]), errors.ArgumentError, "sample_weight goes up to 1e-200"),
         (np.zeros((2, 2)), None, None, errors.ArgumentError, "y is missing"),
+        ("rows.parquet", None, None, errors.ArgumentError, "weightlift.samples.open"),
         (None, np.zeros(2), None, errors.ArgumentError, "X is missing"),
         (np.ma.masked_greater(np.eye(2), 0.5), np.zeros(2), None, errors.NotFiniteError, "X has masked"),
         (np.eye(2), np.zeros(2), np.ma.masked_greater([0.0, 1.0], 0.5), errors.NotFiniteError, "sample_weight has masked"),

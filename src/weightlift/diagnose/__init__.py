@@ -141,7 +141,7 @@ def data(
         gaussian = "the inputs cannot be whitened; moments need independent columns."
     else:
         test = gaussianity(white)
-        notes.append(f"{str(test)[0].upper()}{str(test)[1:]}.")
+        notes += [f"{str(test)[0].upper()}{str(test)[1:]}.", *test.effects()]
         if not test.gaussian:
             gaussian = f"moments need Gaussian inputs; {test.where} deviates by {test.z:.1f} standard errors."
     k = _width(white, notes, rng) if n_units is None else count("n_units", n_units)

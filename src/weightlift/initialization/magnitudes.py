@@ -40,7 +40,7 @@ def magnitudes_and_signs(
 ) -> Magnitudes:
     """RECMAGSIGN for unit directions U (d, k), in every parity case and for non-homogeneous φ.
 
-    center: ν = S^{-1/2} μ (d,), the mean of the raw inputs in whitened coordinates; the network has the biases it causes.
+    center: ν (d,), the mean of the raw inputs in whitened coordinates; the network has the biases it causes.
     """
     choice = choose_moments(activation)
     beta = np.zeros(U.shape[1]) if center is None else center @ U

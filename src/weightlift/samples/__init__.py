@@ -64,7 +64,9 @@ def open(
     """
     if isinstance(X, (str, os.PathLike)):
         if target is None or y is not None or sample_weight is not None:
-            raise ArgumentError("X is a path: name the target's column, target='…', and the weights' as weight='…'.")
+            raise ArgumentError(
+                "X is a path: name its columns by weightlift.samples.open(path, target='…', weight='…'), and pass that."
+            )
         return parquet.open(X, target=target, features=features, weight=weight, dtype=dtype)
     if hasattr(X, "__dask_graph__"):
         names = {"target": target, "features": features, "weight": weight}
