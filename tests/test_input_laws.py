@@ -54,6 +54,15 @@ def test_gaussian_inputs_pass(rng):
     assert "Moments: usable" in test.effects()[0]
 
 
+def test_uneven_weights_do_not_make_gaussian_inputs_suspect(rng):
+    """A weighted mean varies as that of (Σw)²/Σw² rows; with the number of rows in its place two in three fail."""
+    for _ in range(4):
+        X = rng.normal(size=(2000, 5))
+        for law, gaussian in ((X, True), (X**3, False)):
+            source = samples.open(law, X[:, 0], sample_weight=rng.lognormal(sigma=2.0, size=2000))
+            assert gaussianity(source.map(Whitening.estimated(source))).gaussian is gaussian
+
+
 @pytest.mark.parametrize("activation", ["relu", "squared_relu"])
 def test_the_radial_map_makes_elliptical_rows_gaussian_and_keeps_the_network(activation, rng, as_xp):
     truth = wl.teachers.conditioned(5, 2, activation=activation, rng=0)

@@ -2,6 +2,7 @@
 
 Statistics of whitened rows, each standard normal in the limit: skewness (variance 6/n) and excess kurtosis (24/n) of every
 coordinate and of random projections, and the radial E‖x‖⁴ against d(d + 2), which sees elliptical laws that the others hide.
+Of weighted rows as many count as (Σw)²/Σw², by which the variance of a weighted mean falls.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Gaussianity:
 
 @dataclass(frozen=True, eq=False)
 class StandardizedMoments:
-    """Σ w u³, Σ w u⁴ by coordinate and projection u = ⟨q, x⟩, and Σ w ‖x‖⁴, of whitened rows."""
+    """Σ w u³, Σ w u⁴ by coordinate and projection u = ⟨q, x⟩, Σ w ‖x‖⁴ and Σ w², of whitened rows."""
 
     directions: np.ndarray  # (d, m), columns of length one
 
@@ -63,15 +64,16 @@ class StandardizedMoments:
         radius = xp.sum(X * X, axis=1)
         X = xp.concat([X, xp.matmul(X, as_like(self.directions, X))], axis=1)
         squares = X * X
-        return xp.matmul(w, squares * X), xp.matmul(w, squares * squares), xp.sum(w * radius * radius)
+        return xp.matmul(w, squares * X), xp.matmul(w, squares * squares), xp.sum(w * radius * radius), xp.sum(w * w)
 
 
 def gaussianity(whitened: Samples) -> Gaussianity:
     """The test on whitened samples."""
-    d, n = whitened.d, whitened.n
+    d = whitened.d
     directions = np.random.default_rng(0).normal(size=(d, PROJECTIONS if d > 1 else 0))
     directions /= np.linalg.norm(directions, axis=0)
-    third, fourth, radial = (to_numpy(s) for s in whitened.mean(StandardizedMoments(directions)))
+    third, fourth, radial, squares = (to_numpy(s) for s in whitened.mean(StandardizedMoments(directions)))
+    n = whitened.total / float(squares)
     spread = d * (d + 2) * ((d + 4) * (d + 6) - d * (d + 2))  # variance of ‖x‖⁴
     slope = 2 * (d + 2)  # estimating the covariance takes away the part of ‖x‖⁴ that is linear in ‖x‖²
     spread -= slope**2 * 2 * d
