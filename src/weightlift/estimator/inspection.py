@@ -3,7 +3,7 @@
     constant columns, a constant target     columns that are linear in others     rows that repeat others
     a mean far from zero beside the spread  single values far from all others
 
-Cost O(n d), and O(m d²) for the linear dependence, looked for in m ≤ 5,000 rows.
+Cost O(n d log n), and O(m d²) for the linear dependence, looked for in m ≤ 5,000 rows.
 """
 
 from __future__ import annotations
