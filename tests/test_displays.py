@@ -77,6 +77,8 @@ def test_residuals_against_predictions_and_quantiles(fitted):
     assert np.corrcoef(points.T)[0, 1] > 0.995
     with pytest.raises(ArgumentError, match="kind"):
         display.plot(kind="magic")
+    with pytest.raises(ShapeError, match="no values"):
+        plots.ResidualsDisplay([], [])
     with pytest.raises(ShapeError, match="one length"):
         plots.ResidualsDisplay([1.0], [1.0, 2.0])
 

@@ -16,6 +16,7 @@ import math
 from dataclasses import dataclass
 
 from weightlift.activations import Activation
+from weightlift.diagnose.identifiable import base_name
 
 RATES = 2e9, 1e10  # multiplications a second, one core
 WORK = 16.0, 520.0, 1900.0  # a tensor start that works; a search, typically; the longest seen
@@ -156,7 +157,7 @@ def estimate_rows(d: int, k: int, phi: Activation, parameters: int, *, bias: boo
     sufficient = [m for m in family if m.all_right and m.rho > failing] or [max(family, key=lambda m: m.rho)]
     widest = max(m.n_units for m in sufficient)
     best = min((m for m in sufficient if m.n_units >= min(k, widest)), key=lambda m: (m.rho, m.n_units))
-    outside = k > widest or k > d or (_base(phi), bias) != (best.activation, best.bias)
+    outside = k > widest or k > d or (base_name(phi), bias) != (best.activation, best.bias)
     enough = best.rho * math.sqrt(max(1.0, k / widest))
     wrong = [m for m in family if m.mostly_wrong]
     narrow = max(k, min(m.n_units for m in wrong))
@@ -183,17 +184,13 @@ def estimate_cost(d: int, k: int, phi: Activation, n: int, *, bias: bool) -> Cos
 
 def _family(phi: Activation, bias: bool) -> tuple[Measured, ...]:
     """The measurements of the same φ and kind; else of the most demanding kind that is like it."""
-    same = tuple(m for m in MEASURED if m.activation == _base(phi) and m.bias == bias)
+    same = tuple(m for m in MEASURED if m.activation == base_name(phi) and m.bias == bias)
     if any(m.mostly_wrong for m in same):
         return same
     if bias:
         return tuple(m for m in MEASURED if m.bias)
     smooth = phi.degree is None
     return tuple(m for m in MEASURED if not m.bias and (m.activation in SMOOTH) == smooth)
-
-
-def _base(phi: Activation) -> str:
-    return phi.name.split("(")[0]
 
 
 def _with_heldout(training: float) -> int:

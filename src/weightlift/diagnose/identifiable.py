@@ -48,13 +48,13 @@ def of_shape(d: int, k: int, phi: Activation, parameters: int, *, bias: bool) ->
     if phi.reflection is None:
         reason = f"{phi.name} has no declared symmetry, and no uniqueness theorem; the certificate checks local uniqueness."
         return Identifiability(Identifiable.UNKNOWN, (reason,))
-    if _base(phi) in UNIQUE_SMOOTH:
+    if base_name(phi) in UNIQUE_SMOOTH:
         reason = "Units are determined where none is zero and no two are equal or opposite [Sussmann 1992]."
     elif phi.parity is not None:
         reason = "The places where φ bends determine the units, where no two of them are parallel."
     else:
         reason = "Generic weights have no set F with Σ_F aᵢ(wᵢ, bᵢ) = 0, the only ambiguity [awasthi2021, Thm 3.4]."
-    if k > d + bias and phi.parity is None and _base(phi) not in UNIQUE_SMOOTH:
+    if k > d + bias and phi.parity is None and base_name(phi) not in UNIQUE_SMOOTH:
         reason += f" With k > {d + bias} some sets come near: check the network with diagnose.network."
     return Identifiability(Identifiable.GENERICALLY, (reason,))
 
@@ -111,7 +111,7 @@ def _of_polynomial(d: int, k: int, degree: int, orders: list[int], parameters: i
     return Identifiability(Identifiable.UNKNOWN, (reason,))
 
 
-def _base(phi: Activation) -> str:
+def base_name(phi: Activation) -> str:
     """The catalogue's name below a scaling, as in tanh(2.5x)."""
     return phi.name.split("(")[0]
 

@@ -32,6 +32,8 @@ class ResidualsDisplay:
         self.y_true, self.y_pred = np.asarray(y_true, dtype=float).ravel(), np.asarray(y_pred, dtype=float).ravel()
         if self.y_true.shape != self.y_pred.shape:
             raise ShapeError(f"y_true and y_pred must have one length, not {len(self.y_true)} and {len(self.y_pred)}.")
+        if not self.y_true.size:
+            raise ShapeError("y_true and y_pred hold no values; there is nothing to draw.")
 
     @classmethod
     def from_estimator(
