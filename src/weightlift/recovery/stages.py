@@ -217,6 +217,8 @@ def _finish(
     final, fixed = problem.undo(net), problem.free
     if problem.outputs is not None and net.n_units == len(problem.outputs):
         final, fixed = _with_outputs(final, problem.outputs), problem.free.replace("a", "")
+    elif unit:
+        final, fixed = final.absorbed(), problem.free.replace("a", "")
     final = gauss_newton(problem.train, final, free=fixed, iterations=POLISH_STEPS, damping=1e-12).network
     final = _without_tiny_offset(problem, final, fixed)
     certificate = problem.certify(final)
