@@ -61,7 +61,9 @@ def _narrower(network: Network) -> Students:
     for p, q in zip(i, j, strict=True):
         sign = np.sign(cosine[p, q])
         total = net.a[p] + sign * net.a[q] if abs(net.a[p] + sign * net.a[q]) > 0 else net.a[p]
-        merged = (np.abs(net.a[p]) * V[:, p] + np.abs(net.a[q]) * sign * V[:, q]) / (np.abs(net.a[p]) + np.abs(net.a[q]))
+        size = abs(net.a[p]) + abs(net.a[q])
+        share = abs(net.a[q]) / size if size else 0.0
+        merged = (1 - share) * V[:, p] + share * sign * V[:, q]
         rest = np.delete(everyone, q)
         place = int(np.flatnonzero(rest == p)[0])
         Wm, bm, am = net.W[:, rest].copy(), net.b[rest].copy(), net.a[rest].copy()
