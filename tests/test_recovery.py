@@ -70,9 +70,9 @@ def test_noise_gives_a_statistical_certificate():
 def test_every_source_gives_the_same_network(as_xp):
     truth = wl.teachers.conditioned(5, 2, activation="relu", rng=0)
     X, y = wl.draw(truth, 1000, noise_std=0.05, rng=0)
-    plain = wl.recover(X, y, n_units=2, activation="relu").network.canonical()
-    other = wl.recover(as_xp(X), as_xp(y), n_units=2, activation="relu").network.canonical()
-    awkward = wl.recover(Awkward(source=samples.open(X, y)), n_units=2, activation="relu").network.canonical()
+    plain = wl.recover(X, y, n_units=2, activation="relu").network
+    other = wl.recover(as_xp(X), as_xp(y), n_units=2, activation="relu").network
+    awkward = wl.recover(Awkward(source=samples.open(X, y)), n_units=2, activation="relu").network
     for net in (other, awkward):
         np.testing.assert_allclose(net.W, plain.W, atol=1e-9)
         np.testing.assert_allclose(net.a, plain.a, atol=1e-9)

@@ -199,6 +199,35 @@ def test_the_same_on_a_cluster(client):
         samples.dask.open(da.where(da.arange(3000, chunks=700)[:, None] == 2999, np.nan, dX), dy, client=client)
 
 
+@pytest.mark.parametrize(
+    ("activation", "noise", "bias"),
+    [("relu", 0.0, False), ("relu", 0.05, True), pytest.param("tanh", 0.05, False, marks=pytest.mark.slow)],
+)
+def test_every_source_gives_the_same_network(client, torch, tmp_path, activation, noise, bias):
+    """Arrays, PyTorch, Parquet, Dask here and on two processes; parameters as they come, no normal form."""
+    pq = pytest.importorskip("pyarrow.parquet")
+    truth = wl.teachers.conditioned(D, 2, activation=activation, rng=0)
+    X, y = wl.draw(truth, 1500, noise_std=noise, rng=0)
+    for part in range(3):
+        rows = slice(500 * part, 500 * part + 500)
+        columns = {f"x{j}": X[rows, j] for j in range(D)} | {"y": y[rows]}
+        pq.write_table(optional("pyarrow").table(columns), tmp_path / f"{part}.parquet", row_group_size=130)
+    sources = {
+        "PyTorch": samples.open(torch.as_tensor(X), torch.as_tensor(y)),
+        "Parquet": samples.open(tmp_path, target="y"),
+        "Dask": samples.open(*chunked(X, y, rows=400)),
+        "two processes": samples.dask.open(*chunked(X, y, rows=400), client=client),
+    }
+    plain = wl.recover(X, y, n_units=2, activation=activation, bias=bias)
+    assert plain.certificate
+    for name, source in sources.items():
+        found = wl.recover(source, n_units=2, activation=activation, bias=bias)
+        assert found.certificate.status is plain.certificate.status, name
+        for parameter in ("W", "a", "b"):
+            expected = getattr(plain.network, parameter)
+            np.testing.assert_allclose(getattr(found.network, parameter), expected, atol=1e-9, err_msg=name)
+
+
 @dataclass(frozen=True, eq=False)
 class Lethal:
     """A statistic whose worker dies in the middle of its block, once."""

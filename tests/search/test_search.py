@@ -111,6 +111,13 @@ def test_pruning_never_loses_exactness(activation):
     assert same.n_units == 2, "a needed unit is not given up"
 
 
+def test_parallel_units_without_output_are_pruned():
+    truth = wl.teachers.conditioned(6, 2, activation="relu", rng=0)
+    data = samples.open(*wl.draw(truth, 300, rng=1))
+    dead = Network(np.hstack([truth.W, truth.W[:, :1], truth.W[:, :1]]), [*truth.a, 0.0, 0.0])
+    assert prune(data, dead, free="Wa", keeps=lambda risk: risk < 1e-20)[0].equivalent(truth)
+
+
 def test_without_offset_keeps_the_function(rng):
     a = np.array([1.0, -0.7, 2.0])
     net = Network(rng.normal(size=(4, 3)), a, rng.normal(size=3), activation="sigmoid")
@@ -182,12 +189,3 @@ def test_starts_share_their_products():
         fit = gauss_newton(source, replace(students, a=np.ones((S, 2))), free="Wa", iterations=5, tol=0.0)
         counts.append(source.tally.passes / fit.iterations)
     assert counts[1] <= counts[0] + 1
-
-
-def test_parallel_units_without_output_are_pruned_in_silence():
-    """Two of them have no weighted mean; no NaN may come of it."""
-    truth = wl.teachers.conditioned(6, 3, activation="relu", rng=0)
-    rows = samples.open(*wl.draw(truth, 150, rng=1))
-    wide = Network(truth.W[:, [0, 1, 2, 0, 0]], np.append(truth.a, [0.0, 0.0]))
-    narrow, _ = prune(rows, wide, free="Wa", keeps=lambda risk: risk < 1e-20)
-    assert narrow.equivalent(truth)

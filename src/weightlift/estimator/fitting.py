@@ -87,7 +87,9 @@ class Task(Options):
         try:
             return certify(network, X, y, sample_weight=w, bias=self.bias, offset=self.offset)
         except (WeightliftError, ValueError) as error:  # NumPy's, for values near the ends of double precision
-            return Certificate(Status.FAILED, (str(error),), network, self.bias, self.offset, Evidence(n_rows=len(y)))
+            overflow = "The network's values overflow double precision; rescale X and y."
+            reason = overflow if isinstance(error, NotFiniteError) else str(error)
+            return Certificate(Status.FAILED, (reason,), network, self.bias, self.offset, Evidence(n_rows=len(y)))
 
 
 def fit_rows(rows: Rows, options: Options, *, previous: Network | None, rng: np.random.Generator) -> Fit:

@@ -11,16 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from weightlift.activations import Activation, get
+from weightlift.activations import Activation
 from weightlift.certificate import Certificate, certify
 from weightlift.certificate.verdict import SIZES
 from weightlift.errors import ArgumentError, SingularError
-from weightlift.moments import DirectionalMoments
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
 from weightlift.refinement.gauss_newton import NEAR_ROUNDING
 from weightlift.risk import Risk, Students
-from weightlift.samples import Samples, Whitening
+from weightlift.samples import Block, Covariance, Samples, Whitening
 from weightlift.samples import open as open_samples
 from weightlift.samples.counting import Counted
 
@@ -37,6 +36,7 @@ class Problem:
     heldout: Samples
     white: Counted  # training rows, whitened
     whitening: Whitening | None  # None where the covariance is singular
+    mean: np.ndarray  # (d,) of the whitened rows; unknown without whitening
     activation: Activation
     bias: bool
     offset: bool
@@ -71,10 +71,9 @@ class Problem:
         share = min(0.5, max(HELDOUT, LEAST_HELDOUT / rows.n))
         heldout, train = (part.persist() for part in rows.split(share, 1 - share, seed=int(rng.integers(2**31))))
         train = train if train.n >= 2 else rows
-        whitening = _whitening(train, centred=bias)
-        white = train if whitening is None else train.map(whitening)
-        counted = Counted(white.persist())
-        return cls(rows, train, heldout, counted, whitening, activation, bias, offset, outputs, method, energy, rng)
+        whitening, mean = _whitening(train, centred=bias)
+        white = Counted((train if whitening is None else train.map(whitening)).persist())
+        return cls(rows, train, heldout, white, whitening, mean, activation, bias, offset, outputs, method, energy, rng)
 
     def undo(self, network: Network) -> Network:
         """From whitened to raw inputs; a bias that should be zero is."""
@@ -85,9 +84,9 @@ class Problem:
         """½ E r² of networks of whitened inputs on the training rows."""
         return to_numpy(self.white.mean(Risk(Students.of(*networks)))[0])
 
-    def exact(self, network: Network) -> bool:
-        """Whether a network of whitened inputs explains the training rows to nearly rounding level."""
-        return bool(self.risks(network)[0] <= NEAR_ROUNDING * self.energy)
+    def exact(self, risk: float) -> bool:
+        """Whether that risk says that the training rows are explained to nearly rounding level."""
+        return bool(risk <= NEAR_ROUNDING * self.energy)
 
     def certify(self, network: Network) -> Certificate:
         return self._certify(network, self.train, self.heldout if self.heldout.n else None)
@@ -119,19 +118,21 @@ class Problem:
 
 def _target(rows: Samples) -> tuple[float, float]:
     """½ E y² and ½ Var y."""
-    d = rows.d
-    zero = Students(np.zeros((d, 1, 1)), np.zeros((1, 1)), np.zeros((1, 1)), np.zeros(1), get("linear"))
-    energy = float(to_numpy(rows.mean(Risk(zero))[0])[0])
-    mean = float(to_numpy(rows.mean(DirectionalMoments(np.eye(d)[:, :1], (0,)))[0])[0])
-    shifted = replace(zero, c=np.array([mean]))
-    return energy, float(to_numpy(rows.mean(Risk(shifted))[0])[0])
+    _, mean, variance = (to_numpy(s) for s in rows.map(_target_alone).mean(Covariance(1)))
+    average, spread = float(mean[0]) * rows.total, 0.5 * float(variance[0, 0])
+    return spread + 0.5 * average * average, spread
 
 
-def _whitening(train: Samples, *, centred: bool) -> Whitening | None:
+def _target_alone(block: Block) -> Block:
+    return replace(block, X=block.y[:, None])
+
+
+def _whitening(train: Samples, *, centred: bool) -> tuple[Whitening | None, np.ndarray]:
     """Zero mean and unit covariance; without biases the mean stays where it is, and only the covariance is removed."""
     try:
         found = Whitening.estimated(train)
     except SingularError as error:
         warnings.warn(f"{error} Inputs are left as they are.", stacklevel=4)
-        return None
-    return found if centred else replace(found, mean=np.zeros(train.d))
+        return None, np.full(train.d, np.nan)
+    zero = np.zeros(train.d)
+    return (found, zero) if centred else (replace(found, mean=zero), found.mean @ found.root)

@@ -17,11 +17,10 @@ from weightlift.initialization import hermite_init, overcomplete_init, robust_in
 from weightlift.initialization.overcomplete import most_units
 from weightlift.moments import choose_moments
 from weightlift.moments.gaussianity import gaussianity
-from weightlift.namespaces import to_numpy
 from weightlift.network import Network
 from weightlift.recovery.problem import Problem
 from weightlift.refinement import SignlessFit, gauss_newton, refine_up_to_signs
-from weightlift.samples import Covariance, Radial, Samples, Whitening
+from weightlift.samples import Radial, Samples, Whitening
 from weightlift.samples.counting import Counted
 from weightlift.search import expand_prune
 from weightlift.search.expand_prune import without_offset
@@ -65,10 +64,11 @@ def tensor_stage(
             _check_rows(problem, width)
             rng = problem.rng.spawn(1)[0]
             network = hermite_init(centred, width, problem.activation, offset=problem.offset, rng=rng).network
-            steps = BIASED_STEPS
+            risk, steps = None, BIASED_STEPS
         else:
-            network, steps = _unbiased_start(problem, centred, center, width), REFINEMENT_STEPS
-        _finish(problem, network, f"{name} + Gauss–Newton", passes, began, stages, answers, steps=steps)
+            network, risk = _unbiased_start(problem, centred, center, width)
+            steps = REFINEMENT_STEPS
+        _finish(problem, network, f"{name} + Gauss–Newton", passes, began, stages, answers, risk=risk, steps=steps)
     except WeightliftError as error:
         if problem.method == "tensor":
             raise
@@ -77,14 +77,16 @@ def tensor_stage(
         stages.append(StageReport("tensor start", width, 0, 0.0, spent, math.nan, str(error), seconds))
 
 
-def _unbiased_start(problem: Problem, centred: Samples, center: np.ndarray | None, width: int) -> Network:
-    """From few rows where that is exact, which without noise it often is; else from all."""
+def _unbiased_start(
+    problem: Problem, centred: Samples, center: np.ndarray | None, width: int
+) -> tuple[Network, float | None]:
+    """From few rows where that is exact, which without noise it often is; else from all. With the risk, if it is known."""
     for rows in _fewest_first(problem, centred, width):
         start = tensor_init(rows, width, problem.activation, center=center, rng=problem.rng)
-        network = _on_few_rows(problem, replace(start.network, b=np.zeros(width)))
-        if problem.exact(network):
+        network, risk = _on_few_rows(problem, replace(start.network, b=np.zeros(width)))
+        if risk is not None and problem.exact(risk):
             break
-    return network
+    return network, risk
 
 
 def _fewest_first(problem: Problem, centred: Samples, width: int) -> Iterator[Samples]:
@@ -95,17 +97,17 @@ def _fewest_first(problem: Problem, centred: Samples, width: int) -> Iterator[Sa
     yield centred
 
 
-def _on_few_rows(problem: Problem, start: Network) -> Network:
+def _on_few_rows(problem: Problem, start: Network) -> tuple[Network, float | None]:
     """The start refined on a few rows a parameter, which cost little, where that is better on all of them."""
     wanted = FEW_ROWS * problem.parameters(start.n_units)
     if problem.white.n <= 2 * wanted:
-        return start
+        return start, None
     part = problem.white.split(wanted / problem.white.n, seed=int(problem.rng.integers(2**31)))[0].persist()
     unit = problem.activation.degree is not None
     free = problem.free + "c" * (start.c != 0.0 and not problem.offset)
     fit = gauss_newton(part, start, free=free, tol=1e-6, unit=unit)
-    before, after = problem.risks(start, fit.network)
-    return fit.network if after < before else start
+    before, after = (float(r) for r in problem.risks(start, fit.network))
+    return (fit.network, after) if after < before else (start, before)
 
 
 def up_to_signs_stage(
@@ -200,12 +202,14 @@ def _finish(
     stages: list[StageReport],
     answers: list[Answer],
     *,
+    risk: float | None = None,
     steps: int = REFINEMENT_STEPS,
 ) -> None:
     """Refine a network of whitened inputs on the training rows, and judge it; with noise, refit on all rows first."""
     unit = problem.activation.degree is not None
     free = problem.free + "c" * (network.c != 0.0 and not problem.offset)
-    steps = 0 if problem.exact(network) else steps  # the polish does the rest
+    risk = float(problem.risks(network)[0]) if risk is None else risk
+    steps = 0 if problem.exact(risk) else steps  # the polish does the rest
     fit = gauss_newton(problem.white, network, free=free, iterations=steps, tol=TOLERANCE, unit=unit)
     net, risk = fit.network, float(fit.risks[0])
     if not problem.offset and net.c:
@@ -213,6 +217,8 @@ def _finish(
     final, fixed = problem.undo(net), problem.free
     if problem.outputs is not None and net.n_units == len(problem.outputs):
         final, fixed = _with_outputs(final, problem.outputs), problem.free.replace("a", "")
+    elif unit:
+        final, fixed = final.absorbed(), problem.free.replace("a", "")
     final = gauss_newton(problem.train, final, free=fixed, iterations=POLISH_STEPS, damping=1e-12).network
     final = _without_tiny_offset(problem, final, fixed)
     certificate = problem.certify(final)
@@ -258,10 +264,8 @@ def _refit(
 
 def _centred(problem: Problem) -> tuple[Samples, np.ndarray | None]:
     """Whitened rows with zero mean, and the mean ν they had; None where it is zero within its error."""
-    _, mean, _ = problem.white.fold(Covariance(problem.rows.d))
-    nu = to_numpy(mean)
-    d, n = problem.rows.d, problem.white.n
-    if n * float(nu @ nu) <= d + MEAN_LEVEL * math.sqrt(2 * d):
+    nu, d, n = problem.mean, problem.rows.d, problem.white.n
+    if not n * float(nu @ nu) > d + MEAN_LEVEL * math.sqrt(2 * d):
         return problem.white, None
     shift = Whitening(nu, np.eye(d), np.eye(d))
     return problem.white.map(shift), nu

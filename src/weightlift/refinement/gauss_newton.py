@@ -92,8 +92,7 @@ def gauss_newton(
         raise ArgumentError(f"solver must be 'auto', 'dense' or 'cg', not {solver!r}.")
     limit = DENSE_LIMIT if on_host(samples.device) else DEVICE_DENSE_LIMIT
     dense = solver == "dense" or (solver == "auto" and moves.size(d, k) <= limit)
-    scale = _target_size(samples, students)
-    risks = _risks(samples, students, moves, ridge)
+    risks, scale = _first_risks(samples, students, moves, ridge)
     dampings = damping + 0.0 * risks
     history, endings = [to_numpy(risks)], np.full(S, None, dtype=object)
     floor = rounding(d) * scale
@@ -139,14 +138,19 @@ def _students(samples: Samples, start: Network | Students) -> Students:
     return students.like(like)
 
 
-def _target_size(samples: Samples, students: Students) -> float:
-    """½ E y²."""
-    zero = replace(_take(students, np.array([0])), a=0.0 * students.a[:1, :], c=0.0 * students.c[:1])
-    return float(to_numpy(samples.mean(Risk(zero))[0])[0])
+def _first_risks(samples: Samples, students: Students, moves: Free, ridge: float) -> tuple[Array, float]:
+    """The starts' risks, and ½ E y², the risk of a student that is zero, in one pass."""
+    first = _take(students, np.array([0]))
+    zero = replace(first, a=0.0 * first.a, c=0.0 * first.c)
+    risks = samples.mean(Risk(_joined(students, zero)))[0]
+    return _with_penalty(risks[:-1], students, moves, ridge), float(to_numpy(risks[-1:])[0])
 
 
 def _risks(samples: Samples, students: Students, moves: Free, ridge: float) -> Array:
-    risk = samples.mean(Risk(students))[0]
+    return _with_penalty(samples.mean(Risk(students))[0], students, moves, ridge)
+
+
+def _with_penalty(risk: Array, students: Students, moves: Free, ridge: float) -> Array:
     if not ridge:
         return risk
     theta = moves.pack(students)
@@ -334,11 +338,15 @@ def _put(students: Students, part: Students, index: np.ndarray) -> Students:
         return part
     order = np.arange(S)
     order[index] = S + np.arange(len(index))
+    return _take(_joined(students, part), order)
+
+
+def _joined(students: Students, others: Students) -> Students:
     xp = array_namespace(students.W)
-    both: dict[str, Any] = {"W": xp.concat([students.W, part.W], axis=1)}
+    both: dict[str, Any] = {"W": xp.concat([students.W, others.W], axis=1)}
     for name in ("a", "b", "c"):
-        both[name] = xp.concat([getattr(students, name), getattr(part, name)], axis=0)
-    return _take(replace(students, **both), order)
+        both[name] = xp.concat([getattr(students, name), getattr(others, name)], axis=0)
+    return replace(students, **both)
 
 
 def _put_values(values: Array, part: Array, index: np.ndarray) -> Array:

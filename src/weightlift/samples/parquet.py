@@ -1,7 +1,7 @@
 """Rows in Parquet, a file or a folder larger than memory, streamed in the order of their files and row groups.
 
-Reading   batches of about 16 MiB, a few of them ahead of the arithmetic on a thread of their own; columns stay columns, so that
-          a block costs one copy. Row groups of any size: the large ones are decoded piece by piece.
+Reading   whole row groups of up to 32 MiB, a few of them ahead of the arithmetic on a thread of their own; larger ones piece by
+          piece. Columns stay as they were decoded; a block that fits in cache puts its part of them beside each other.
 Memory    O(batch), and one bit a row for each part of a split: a part's rows are found by their keys in its first pass.
 Checks    columns and types when opened, in every file; nulls where the file's statistics tell, else, like NaN and infinity, in
           the first pass that meets them.
@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +25,32 @@ from weightlift.namespaces import row_ranges
 from weightlift.samples.arrays import ArraySamples
 from weightlift.samples.keys import row_keys
 from weightlift.samples.protocol import Block, Samples
-from weightlift.samples.stream import HostStream, Part
+from weightlift.samples.stream import HostStream, Part, with_keys
 
-BATCH_BYTES = 2**24
+BATCH_BYTES = 2**25  # decoded
 BATCHES_AHEAD = 3
-LARGE_ROW_GROUP = 2**26  # bytes beyond which a row group is decoded piece by piece
-PIECE_BYTES = 2**20
+BUFFER_BYTES = 2**20  # of a column, where row groups are larger than a batch
 PERSIST_BYTES = 2**26  # a part up to this size is kept in memory by `persist`; a larger one stays in its files
 SUFFIXES = (".parquet", ".pq", ".parq")
 
-Columns = tuple[np.ndarray, np.ndarray, np.ndarray | None]  # X (m, d), y (m,), w (m,)
+Rows = slice | np.ndarray  # of a batch
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Columns as pyarrow decoded them, each (m,)."""
+
+    x: tuple[np.ndarray, ...]
+    y: np.ndarray
+    w: np.ndarray | None
+
+    def inputs(self, rows: Rows, dtype: np.dtype[Any]) -> np.ndarray:
+        """(m', d) the rows of all features, in a type that holds both them and `dtype`; a column's values lie together."""
+        first = self.x[0][rows]
+        X = np.empty((len(self.x), len(first)), dtype=np.result_type(dtype, *self.x))
+        for j, column in enumerate(self.x):
+            X[j] = column[rows]
+        return X.T
 
 
 def open(
@@ -72,7 +88,8 @@ class Seen:
     """What earlier passes have found, shared by a source and all that is derived from it."""
 
     finite: set[int] = field(default_factory=set)  # batches without NaN and infinity
-    kept: dict[tuple[Any, ...], dict[int, np.ndarray]] = field(default_factory=dict)  # rows of a part, batch by batch, as bits
+    kept: dict[tuple[Part, ...], dict[int, np.ndarray]] = field(default_factory=dict)  # rows of a part, batch by batch, as bits
+    sizes: dict[tuple[Part, ...], tuple[int, float]] = field(default_factory=dict)  # of a part
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,45 +117,58 @@ class ParquetSamples(HostStream):
 
     @cached_property
     def _sizes(self) -> tuple[int, float]:
-        if self.parts or self.weight is not None:
+        if self.parts not in self.seen.sizes:
+            self.seen.sizes[self.parts] = self._counted()
+        return self.seen.sizes[self.parts]
+
+    def _counted(self) -> tuple[int, float]:
+        if self.weight is not None:
             return super()._sizes
-        return sum(self.file_rows), float(sum(self.file_rows))
+        rows = sum(len(chosen) for _, chosen in self._chosen()) if self.parts else sum(self.file_rows)
+        return rows, float(rows)
 
     def read(self, rows: int) -> Iterator[Block]:
-        for _, columns in self._batches():
-            yield from self._cut(columns, rows)
+        for _, batch in self._batches():
+            yield from self._blocks(batch, [slice(i, j) for i, j in row_ranges(len(batch.y), rows)])
 
     def persist(self) -> Samples:
-        if 8 * self.n * (self.d + 2) > PERSIST_BYTES or self.n == 0:
+        """The rows in memory, if that is small; reading ends where it is not."""
+        blocks: list[Block] = []
+        size = 0
+        for block in self._mapped(self._rows(self.d)):
+            blocks.append(with_keys(block))
+            size += 8 * len(block.y) * (self.d + 2)
+            if size > PERSIST_BYTES:
+                return self
+        if not size:
             return self
-        blocks = list(self._mapped(self._rows(self.d)))
         w = None if self.weight is None else np.concatenate([b.w for b in blocks])
         X, y, keys = (np.concatenate(list(v)) for v in zip(*((b.X, b.y, b.key) for b in blocks), strict=True))
         return ArraySamples(X, y, w, self.arithmetic, hashed=keys)
 
     def _kept(self, rows: int) -> Iterator[Block]:
-        """Blocks of the rows that belong to all parts; which ones is hashed in the first pass and remembered as bits."""
         if not self.parts:
             yield from self.read(rows)
             return
-        known = self.seen.kept.setdefault(tuple((p.seed, p.low, p.high) for p in self.parts), {})
-        for number, columns in self._batches():
-            X, y, w = columns
+        for batch, chosen in self._chosen():
+            yield from self._blocks(batch, [chosen[i:j] for i, j in row_ranges(len(chosen), rows)])
+
+    def _chosen(self) -> Iterator[tuple[Batch, np.ndarray]]:
+        """Batches and their rows that belong to all parts; which ones is hashed in the first pass and remembered as bits."""
+        known = self.seen.kept.setdefault(self.parts, {})
+        for number, batch in self._batches():
             if number not in known:
-                known[number] = np.packbits(_belongs(X, y, self.parts, self._rows(3 * self.d)))
-            chosen = np.flatnonzero(np.unpackbits(known[number], count=len(y)))
-            kept = np.take(X.T, chosen, axis=1).T
-            yield from self._cut((kept, y[chosen], None if w is None else w[chosen]), rows)
+                known[number] = np.packbits(_belongs(batch, self.parts, self._rows(3 * self.d)))
+            yield batch, np.flatnonzero(np.unpackbits(known[number], count=len(batch.y)))
 
-    def _cut(self, columns: Columns, rows: int) -> Iterator[Block]:
-        X, y, w = columns
-        for i, j in row_ranges(len(y), rows):
-            raw = X[i:j], y[i:j]
-            weights = None if w is None else w[i:j].astype(self.arithmetic, copy=False)
-            block, target = (v.astype(self.arithmetic, copy=False) for v in raw)
-            yield Block(block, target, weights, lambda raw=raw: row_keys(*raw))  # type: ignore[misc]
+    def _blocks(self, batch: Batch, ranges: Sequence[Rows]) -> Iterator[Block]:
+        for rows in ranges:
+            raw = batch.inputs(rows, self.arithmetic), batch.y[rows]
+            X, y = (v.astype(self.arithmetic, copy=False) for v in raw)
+            w = None if batch.w is None else batch.w[rows].astype(self.arithmetic, copy=False)
+            yield Block(X, y, w, partial(row_keys, *raw))
 
-    def _batches(self) -> Iterator[tuple[int, Columns]]:
+    def _batches(self) -> Iterator[tuple[int, Batch]]:
         """Numbered batches in order; a thread reads ahead of their use."""
         batches = enumerate(self._read_batches())
         with ThreadPoolExecutor(1, thread_name_prefix="weightlift-parquet") as pool:
@@ -146,68 +176,84 @@ class ParquetSamples(HostStream):
             try:
                 while (found := ahead.popleft().result()) is not None:
                     ahead.append(pool.submit(next, batches, None))
-                    number, columns = found
+                    number, batch = found
                     if number not in self.seen.finite:
-                        self._check(columns, number)
+                        self._check(batch, number)
                         self.seen.finite.add(number)
-                    yield number, columns
-                    del found, columns
+                    yield number, batch
+                    del found, batch
             finally:
                 pool.shutdown(cancel_futures=True)
 
-    def _read_batches(self) -> Iterator[Columns]:
+    def _read_batches(self) -> Iterator[Batch]:
         pa, pq = _arrow()
         names = [*self.features, self.target, *([self.weight] if self.weight else [])]
         size = max(1024, BATCH_BYTES // (8 * len(names)))
         for file in self.files:
             metadata = _metadata(file)
-            largest = max((metadata.row_group(g).total_byte_size for g in range(metadata.num_row_groups)), default=0)
-            piece = PIECE_BYTES if largest > LARGE_ROW_GROUP else 0
+            counts = [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)]
+            piecewise = max(counts, default=0) > size
             try:
-                with pq.ParquetFile(file, metadata=metadata, pre_buffer=False, buffer_size=piece) as opened:
-                    for batch in opened.iter_batches(batch_size=size, columns=names):
-                        yield self._columns(pa, batch, file)
+                with pq.ParquetFile(file, metadata=metadata, buffer_size=BUFFER_BYTES if piecewise else 0) as opened:
+                    if piecewise:
+                        tables = opened.iter_batches(batch_size=size, columns=names)
+                    else:
+                        tables = (opened.read_row_groups(groups, columns=names) for groups in _together(counts, size))
+                    for table in tables:
+                        yield self._batch(pa, table, file)
             except (pa.ArrowException, OSError) as error:
                 raise FileFormatError(f"{file} cannot be read ({error}); write it again.") from error
 
-    def _columns(self, pa: Any, batch: Any, file: Path) -> Columns:
-        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+    def _batch(self, pa: Any, table: Any, file: Path) -> Batch:
+        values = {}
+        for name in table.schema.names:
+            column = table.column(name)
             if column.null_count:
                 raise NotFiniteError(f"column {name!r} of {file} holds nulls; drop or impute those rows.")
-        types = {batch.schema.field(name).type for name in self.features}
-        inputs = batch.select(list(self.features))
-        if len(types) > 1 or not types <= {pa.float32(), pa.float64()}:
-            schema = pa.schema([(name, pa.float64()) for name in self.features])
-            inputs = pa.RecordBatch.from_arrays([_double(pa, c) for c in inputs.columns], schema=schema)
-        X = inputs.to_tensor(row_major=False).to_numpy()
-        y = _double(pa, batch.column(self.target)).to_numpy()
-        w = None if self.weight is None else _double(pa, batch.column(self.weight)).to_numpy()
-        return X, y, w
+            if column.type not in (pa.float32(), pa.float64()):
+                column = column.cast(pa.float64(), safe=False)
+            values[name] = _flat(pa, column).to_numpy()
+        return Batch(tuple(values[f] for f in self.features), values[self.target], values.get(self.weight or ""))
 
-    def _check(self, columns: Columns, number: int) -> None:
+    def _check(self, batch: Batch, number: int) -> None:
         """A sum is finite only where all its terms are; only the others are looked at one by one."""
-        for name, values in zip((self.features, self.target, self.weight), columns, strict=True):
+        for name, values in zip((*self.features, self.target, self.weight), (*batch.x, batch.y, batch.w), strict=True):
             with np.errstate(over="ignore", invalid="ignore"):
                 if values is None or np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
                     continue
-            which = name if isinstance(name, str) else self.features[int(np.flatnonzero(~np.isfinite(values).all(axis=0))[0])]
-            raise NotFiniteError(f"column {which!r} holds NaN or infinity (batch {number}); drop or impute those rows.")
-        w = columns[2]
-        if w is not None and (w < 0).any():
+            raise NotFiniteError(f"column {name!r} holds NaN or infinity (batch {number}); drop or impute those rows.")
+        if batch.w is not None and (batch.w < 0).any():
             raise ArgumentError(f"column {self.weight!r} holds negative weights; they must be ≥ 0.")
 
 
-def _belongs(X: np.ndarray, y: np.ndarray, parts: tuple[Part, ...], step: int) -> np.ndarray:
+def _belongs(batch: Batch, parts: tuple[Part, ...], step: int) -> np.ndarray:
     """(m,) whether a row belongs to every part."""
-    keep = np.empty(len(y), dtype=bool)
-    for i, j in row_ranges(len(y), step):
-        keys = row_keys(np.ascontiguousarray(X[i:j]), y[i:j])
+    keep = np.empty(len(batch.y), dtype=bool)
+    for i, j in row_ranges(len(batch.y), step):
+        keys = row_keys(batch.inputs(slice(i, j), np.dtype(np.float64)), batch.y[i:j])
         keep[i:j] = np.logical_and.reduce([part.holds(keys) for part in parts])
     return keep
 
 
-def _double(pa: Any, column: Any) -> Any:
-    return column if column.type in (pa.float32(), pa.float64()) else column.cast(pa.float64(), safe=False)
+def _together(counts: Sequence[int], size: int) -> Iterator[list[int]]:
+    """Consecutive row groups of at most `size` rows in all."""
+    groups: list[int] = []
+    held = 0
+    for number, count in enumerate(counts):
+        if groups and held + count > size:
+            yield groups
+            groups, held = [], 0
+        groups.append(number)
+        held += count
+    if groups:
+        yield groups
+
+
+def _flat(pa: Any, column: Any) -> Any:
+    """One array, without a copy where it is one already."""
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def _arrow() -> tuple[Any, Any]:

@@ -24,7 +24,7 @@ DEVICE_SHARE = 1 / 32  # of an accelerator's memory that a block may take; tempo
 LEAST_ROWS = 16
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Part:
     """The rows whose uniform number under `seed` falls in [low, high)."""
 
@@ -140,7 +140,7 @@ class Stream(ABC):
             while ready >= rows:
                 joined = _join(held)
                 yield _rows_of(joined, 0, rows)
-                held, ready = [_with_keys(_rows_of(joined, rows, ready))], ready - rows
+                held, ready = [with_keys(_rows_of(joined, rows, ready))], ready - rows
         if ready:
             yield _join(held)
 
@@ -191,6 +191,12 @@ def finished(statistic: Statistic, sums: Sums) -> Sums:
     return sums if finish is None else finish(sums)
 
 
+def with_keys(block: Block) -> Block:
+    """Keys computed now, so that the block does not hold on to what it came from."""
+    keys = block.key
+    return replace(block, keys=lambda: keys)
+
+
 def _add(left: Sums, right: Sums) -> Sums:
     return tuple(a + b for a, b in zip(left, right, strict=True))
 
@@ -209,12 +215,6 @@ def _rows_of(block: Block, start: int, stop: int) -> Block:
     keys = block.keys
     part = slice(start, stop)
     return Block(block.X[part, :], block.y[part], None if block.w is None else block.w[part], lambda: keys()[part])
-
-
-def _with_keys(block: Block) -> Block:
-    """Keys computed now, so that a short rest does not hold on to the blocks it came from."""
-    keys = block.key
-    return replace(block, keys=lambda: keys)
 
 
 def _join(blocks: list[Block]) -> Block:

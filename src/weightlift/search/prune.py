@@ -61,8 +61,9 @@ def _narrower(network: Network) -> Students:
     for p, q in zip(i, j, strict=True):
         sign = np.sign(cosine[p, q])
         total = net.a[p] + sign * net.a[q] if abs(net.a[p] + sign * net.a[q]) > 0 else net.a[p]
-        left, right = np.abs(net.a[[p, q]]) + np.finfo(float).tiny
-        merged = (left * V[:, p] + right * sign * V[:, q]) / (left + right)
+        size = abs(net.a[p]) + abs(net.a[q])
+        share = abs(net.a[q]) / size if size else 0.0
+        merged = (1 - share) * V[:, p] + share * sign * V[:, q]
         rest = np.delete(everyone, q)
         place = int(np.flatnonzero(rest == p)[0])
         Wm, bm, am = net.W[:, rest].copy(), net.b[rest].copy(), net.a[rest].copy()
