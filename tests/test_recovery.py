@@ -7,6 +7,7 @@ from tests.contract.awkward import Awkward
 import weightlift as wl
 from weightlift import errors, samples
 from weightlift.network import Network
+from weightlift.recovery.problem import Problem
 
 NOISELESS = [
     ("relu", 8, 3, 3.5, False),
@@ -43,6 +44,14 @@ def test_columns_in_units_of_any_size(size):
     found = wl.recover(X * units, truth.predict(X), n_units=3)
     assert found.certificate.status is wl.Status.EXACT
     assert wl.match(Network(found.network.W * units[:, None], found.network.a), truth).max_error < 1e-10
+
+
+def test_the_mean_in_whitened_coordinates_is_that_of_the_whitened_rows():
+    X = np.random.default_rng(0).normal(size=(500, 4)) @ (np.eye(4) + 0.4) + [1.0, -2.0, 0.5, 3.0]
+    X = X * [1.0, 1e-4, 1e4, 1.0]
+    problem = Problem.of(X, X[:, 0], None, wl.activations.relu, False, False, None, "auto", np.random.default_rng(0))
+    _, mean, _ = problem.white.fold(samples.Covariance(4))
+    np.testing.assert_allclose(problem.mean, mean, rtol=1e-9)
 
 
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
