@@ -257,7 +257,7 @@ def _refit(
     problem: Problem, network: Network, certificate: Certificate, free: str
 ) -> tuple[Network, Certificate]:
     """Least squares on every row, held-out ones too: no row's information is wasted."""
-    fit = gauss_newton(problem.rows, network, free=free, iterations=REFINEMENT_STEPS, tol=TOLERANCE)
+    fit = gauss_newton(problem.rows, network, free=free, iterations=REFINEMENT_STEPS, tol=TOLERANCE, damping=1e-6)
     again = problem.certify_all(fit.network)
     return (fit.network, again) if again else (network, certificate)
 
