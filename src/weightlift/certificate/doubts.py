@@ -3,6 +3,7 @@
     blurred, close, other_signs     of the function: units that are not determined, nearly parallel, or reflected for free
     empty_sides                     of the rows: a kinked unit with few of them on one side is a polynomial there
     reflected                       a network with reflected units that fits as well, found by a refit (`absorption`)
+    exchanged                       a network whose units take each other's places on some rows, found by a refit (`exchanges`)
     rearranged                      a network with other kinks that fits as well, found by a refit (`cells`)
 """
 
@@ -16,6 +17,7 @@ import numpy as np
 from weightlift.certificate.absorption import absorbed_patterns
 from weightlift.certificate.cells import other_arrangements
 from weightlift.certificate.exactness import LARGEST_PRECISION, separation
+from weightlift.certificate.exchanges import exchanged as exchanged_rivals
 from weightlift.certificate.gauge import Gauge
 from weightlift.certificate.information import Information
 from weightlift.certificate.rivals import refined, refitted
@@ -107,6 +109,18 @@ def reflected(samples: Samples, information: Information, fits: Callable[[Networ
                 "cannot tell which is right. Give more rows.",
                 units,
             )
+    return None
+
+
+def exchanged(samples: Samples, gauge: Gauge, fits: Callable[[Network], bool]) -> Doubt | None:
+    """Another network, whose units are these ones in other places on some of the rows."""
+    rivals = exchanged_rivals(samples, gauge)
+    if any(fits(rival) for rival in (refined(samples, rivals, gauge.free.names, RIVAL_DAMPING) if rivals else [])):
+        return Doubt(
+            "The rows lie on two hyperplanes, and a network whose units have exchanged places on one of them fits as well: "
+            "nothing tells which part of a unit belongs to which. Give rows elsewhere.",
+            _all(gauge.network),
+        )
     return None
 
 

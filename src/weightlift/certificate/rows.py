@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weightlift.namespaces import Array, array_namespace, to_numpy
+from weightlift.activations import Activation
+from weightlift.namespaces import Array, array_namespace, as_like, to_numpy
 from weightlift.network import Network
 from weightlift.risk import Students
 from weightlift.samples import Block, Sums
@@ -87,6 +88,61 @@ def rounding_bound(students: Students, X: Array, y: Array, z: Array, values: Arr
     a = xp.abs(students.a)
     units = xp.sum(a * ((d + 2) * slope * sizes + (k + 4) * xp.abs(values)), axis=2)[:, 0]
     return 2 * EPS * (units + xp.abs(students.c) + xp.abs(y)) + TINY
+
+
+@dataclass(frozen=True)
+class Directions:
+    """Rows as far as they tell something new about f without biases: x/‖x‖ where φ is homogeneous, for f(tx) = t^q f(x) up to
+    c, and one of x and −x where φ is even or odd."""
+
+    activation: Activation
+
+    def __call__(self, block: Block) -> Block:
+        xp = array_namespace(block.X)
+        X = xp.astype(block.X, xp.float64, copy=False)
+        if self.activation.degree:
+            length = xp.sqrt(xp.sum(X * X, axis=1, keepdims=True))
+            X = X / xp.where(length > 0, length, xp.ones_like(length))
+        if self.activation.parity is not None:
+            first = xp.argmax(xp.astype(X != 0, xp.int8), axis=1)  # the first entry that is not zero
+            lead = xp.take_along_axis(X, first[:, None], axis=1)
+            X = xp.where(lead < 0, -X, X)
+        return block.with_(X=X + 0.0)  # no negative zeros
+
+
+@dataclass(frozen=True, eq=False)
+class Kinks:
+    """Rows on a kink, |zᵢ − kink| ≤ precisionᵢ ‖(wᵢ, bᵢ)‖ ‖(x, 1)‖: their number, and with `without` their weights set to zero.
+
+    There f has two derivatives in the unit's parameters, one for each side they may move to: such a row excludes no direction
+    by itself. Rows off the kinks that determine the parameters do.
+    """
+
+    network: Network
+    precision: np.ndarray  # (k,)
+
+    @property
+    def floats_per_row(self) -> int:
+        return 4 * self.network.n_units + 2 * self.network.n_inputs
+
+    def __call__(self, block: Block) -> Sums:
+        xp = array_namespace(block.X)
+        return (xp.sum(xp.astype(self._on(block), xp.float64)),)
+
+    def without(self, block: Block) -> Block:
+        xp = array_namespace(block.X)
+        w = xp.ones_like(block.y) if block.w is None else block.w
+        return block.with_(w=xp.where(self._on(block), xp.zeros_like(w), w))
+
+    def _on(self, block: Block) -> Array:
+        """(m,)"""
+        X, _, _ = double(block)
+        xp = array_namespace(X)
+        net = self.network
+        z = Students.of(net).like(X).preactivations(X)[:, 0, :] - net.activation.kinks[0]
+        width = as_like(self.precision * np.sqrt((net.W**2).sum(axis=0) + net.b**2), X)
+        reach = xp.sqrt(1.0 + xp.sum(X * X, axis=1))[:, None] * width
+        return xp.any(xp.abs(z) <= reach, axis=1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,6 +26,7 @@ import numpy as np
 from weightlift.certificate import doubts
 from weightlift.certificate.doubts import Doubt, named
 from weightlift.certificate.exactness import (
+    LARGEST_PRECISION,
     ROUNDING_FACTOR,
     disagreement_bound,
     exact_precision,
@@ -33,7 +34,7 @@ from weightlift.certificate.exactness import (
 from weightlift.certificate.gauge import Gauge
 from weightlift.certificate.information import Information
 from weightlift.certificate.regularity import examine
-from weightlift.certificate.rows import TINY, Agreement, DistinctRows, count_distinct
+from weightlift.certificate.rows import TINY, Agreement, Directions, DistinctRows, Kinks, count_distinct
 from weightlift.certificate.status import Certificate, Evidence, Status
 from weightlift.certificate.uniqueness import symmetries, unique
 from weightlift.errors import ArgumentError, ShapeError
@@ -120,7 +121,8 @@ class _Case:
         level, residual, _, rows, error, _, squares, energy = (float(v) for v in samples.fold(Agreement(network)))
         if energy and not SIZES[0] ** 2 < energy / samples.total < SIZES[1] ** 2:
             error = math.inf
-        distinct, _ = count_distinct(samples.fold(DistinctRows(targets=False)))
+        told = samples if bias else samples.map(Directions(network.activation))
+        distinct, _ = count_distinct(told.fold(DistinctRows(targets=False)))
         heldout_level, heldout_rows, heldout_square = 0.0, 0, 0.0
         if heldout is not None and heldout.n:
             found = [float(v) for v in heldout.fold(Agreement(network))]
@@ -175,6 +177,10 @@ class _Case:
                 "The held-out rows are not explained though the fitted ones are; give more rows, or another width."
             )
         precision = exact_precision(information, self.error)
+        if (clear := self._off_kinks(information, precision)) is not information:
+            if not clear.full_rank:
+                return self._undetermined(clear)
+            information, precision = clear, exact_precision(clear, self.error)
         this = replace(self, blank=replace(self.blank, precision=precision))
         if (doubt := next(this._doubts_of_exactness(information, precision), None)) is not None:
             return this._doubted(doubt)
@@ -196,6 +202,15 @@ class _Case:
         evidence = replace(this.blank.evidence, disagreement=disagreement)
         return replace(this.blank, status=Status.EXACT, reasons=tuple(reasons), evidence=evidence)
 
+    def _off_kinks(self, information: Information, precision: np.ndarray) -> Information:
+        """JᵀJ without the rows that lie on a kink where φ′ jumps, if there are any: of the derivatives there J has one only."""
+        net = self.gauge.network
+        if not any(net.activation.jumps) or not float(precision.max()) <= LARGEST_PRECISION:
+            return information
+        kinks = Kinks(net, precision)
+        on_kinks = int(self.samples.fold(kinks)[0])
+        return Information.of(self.samples.map(kinks.without), self.gauge) if on_kinks else information
+
     def _doubts_of_exactness(self, information: Information, precision: np.ndarray) -> Iterator[Doubt]:
         """Cheapest first: identifiability of the function, then on the rows, then by refits."""
         net, samples, gauge = self.gauge.network, self.samples, self.gauge
@@ -210,6 +225,7 @@ class _Case:
         yield from _found(doubts.other_signs(self.blank.network, offset=self.blank.offset, tol=tol))
         yield from _found(doubts.empty_sides(samples, gauge, SPARE_SIDE))
         yield from _found(doubts.reflected(samples, information, self._as_exact))
+        yield from _found(doubts.exchanged(samples, gauge, self._as_exact))
         yield from _found(doubts.rearranged(samples, gauge, self._as_exact))
 
     def _as_exact(self, rival: Network) -> bool:
@@ -244,6 +260,7 @@ class _Case:
         spare = 2 * (net.n_inputs + 1) - self.gauge.unit_size
         yield from _found(doubts.other_signs(self.blank.network, offset=self.blank.offset, tol=1e-6))
         yield from _found(doubts.empty_sides(self.samples, self.gauge, spare))
+        yield from _found(doubts.exchanged(self.samples, self.gauge, self._as_good))
         yield from _found(doubts.rearranged(self.samples, self.gauge, self._as_good))
 
     def _as_good(self, rival: Network) -> bool:

@@ -1,0 +1,83 @@
+"""Rows that tell less than their number: on kinks, along rays, on two hyperplanes. Networks that only seem unique there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import weightlift as wl
+from weightlift import activations, samples
+from weightlift.certificate.exchanges import exchanged
+from weightlift.certificate.gauge import Gauge
+from weightlift.certificate.rows import Directions, DistinctRows
+from weightlift.refinement.gauss_newton import gauss_newton
+
+
+def exchangeable(activation: str, seed: int, rows: int) -> tuple[wl.Network, wl.Network, np.ndarray]:
+    """Two units that differ along a binary column alone, the same two with their halves exchanged, and inputs."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([2.0 * rng.standard_normal((rows, 2)), rng.integers(0, 2, rows)])
+    w, b, u = rng.standard_normal(2), np.array([0.7, -0.8]), np.array([0.5, -0.6])
+    one = wl.Network(np.column_stack([[*w, u[0]], [*w, u[1]]]), [1, 1], b, 0.0, activation)
+    there = (b + u)[::-1]  # what the units have where the binary column is 1, exchanged
+    other = replace(one, W=np.vstack([one.W[:2], there - b]))
+    return one, other, X
+
+
+@pytest.mark.parametrize("activation", ["relu", "leaky_relu", "squared_relu", "absolute", "tanh", "sigmoid", "erf", "softplus"])
+def test_units_that_may_exchange_their_halves_are_ambiguous(activation: str, seed: int) -> None:
+    one, other, X = exchangeable(activation, seed, 80)
+    y = one.predict(X)
+    assert np.abs(other.predict(X) - y).max() < 1e-13 * np.abs(y).max()
+    assert not one.equivalent(other, 1e-2)
+    for net in (one, other):
+        assert wl.certify(net, X, y).status is wl.Status.AMBIGUOUS
+    apart = replace(one, W=np.column_stack([one.W[:, 0], one.W[[1, 0, 2], 1] * [-1, 1, 1]]))  # at right angles
+    assert wl.certify(apart, X, apart.predict(X)).status is wl.Status.EXACT
+    X = 2.0 * np.random.default_rng(seed).standard_normal(X.shape)
+    assert wl.certify(one, X, one.predict(X)).status is wl.Status.EXACT
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+def test_with_noise_too(activation: str, seed: int) -> None:
+    one, other, X = exchangeable(activation, seed, 2000)
+    y = one.predict(X) + 0.01 * np.random.default_rng(seed).standard_normal(len(X))
+    net = gauss_newton(samples.open(X, y), other, free="Wb" if activation == "relu" else "Wab").network
+    assert wl.certify(net, X, y).status is wl.Status.AMBIGUOUS
+
+
+def test_the_exchanged_network_is_among_the_rivals(as_xp) -> None:
+    one, other, X = exchangeable("relu", 0, 80)
+    rivals = exchanged(samples.open(as_xp(X), as_xp(one.predict(X))), Gauge.of(one, bias=True, offset=False))
+    assert any(rival.equivalent(other, 1e-9) for rival in rivals)
+
+
+def test_rows_on_a_kink_do_not_determine_it() -> None:
+    """Kinks at 0.2 and 3, the second one on a row: the slope between 1 and 3 may be any smaller one."""
+    X = np.setdiff1d(np.arange(-15.0, 16.0), [2.0])[:, None]
+    one = wl.Network([[2.5, 0.5]], [-1.0, -1.0], [-0.5, -1.5], activation="absolute")
+    other = wl.Network([[2.0, 1.0]], [-1.0, -1.0], [0.0, -2.0], activation="absolute")
+    y = one.predict(X)
+    assert np.abs(other.predict(X) - y).max() < 1e-13
+    assert wl.certify(one, X, y).status is wl.Status.AMBIGUOUS
+
+
+def test_rows_on_a_ray_count_once(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    lines = rng.standard_normal((6, 3))
+    X = lines[rng.integers(6, size=200)] * rng.standard_normal((200, 1))
+    net = wl.Network(rng.standard_normal((3, 3)))
+    certificate = wl.certify(net, X, net.predict(X))
+    assert certificate.evidence.n_distinct == 12
+    assert certificate.status is wl.Status.FAILED
+    biased = replace(net, b=rng.standard_normal(3))
+    assert wl.certify(biased, X, biased.predict(X)).evidence.n_distinct == 200
+
+
+@pytest.mark.parametrize(("activation", "classes"), [("relu", 4), ("absolute", 2), ("tanh", 4), ("softplus", 6)])
+def test_copies_up_to_symmetries_of_the_function(activation: str, classes: int, as_xp) -> None:
+    X = np.array([[0.0, 1.0], [0.0, 3.0], [-0.0, -3.0], [2.0, -1.0], [-2.0, 1.0], [4.0, -2.0], [0.0, 1.0]])
+    source = samples.open(as_xp(X), as_xp(np.zeros(len(X)))).map(Directions(activations.get(activation)))
+    assert int(source.fold(DistinctRows(targets=False))[0]) == classes
