@@ -177,12 +177,14 @@ class _Case:
                 "The held-out rows are not explained though the fitted ones are; give more rows, or another width."
             )
         precision = exact_precision(information, self.error)
-        if (clear := self._off_kinks(information, precision)) is not information:
-            if not clear.full_rank:
-                return self._undetermined(clear)
-            information, precision = clear, exact_precision(clear, self.error)
+        clear = self._off_kinks(precision)
+        if clear is not self.samples:
+            information = Information.of(clear, self.gauge)
+            if not information.full_rank:
+                return self._undetermined(information)
+            precision = exact_precision(information, self.error)
         this = replace(self, blank=replace(self.blank, precision=precision))
-        if (doubt := next(this._doubts_of_exactness(information, precision), None)) is not None:
+        if (doubt := next(this._doubts_of_exactness(clear, information, precision), None)) is not None:
             return this._doubted(doubt)
         reasons = [f"All {e.n_rows} rows agree to rounding, {e.n_distinct - p} more than parameters."]
         disagreement = disagreement_bound(e.heldout_rows)
@@ -202,17 +204,16 @@ class _Case:
         evidence = replace(this.blank.evidence, disagreement=disagreement)
         return replace(this.blank, status=Status.EXACT, reasons=tuple(reasons), evidence=evidence)
 
-    def _off_kinks(self, information: Information, precision: np.ndarray) -> Information:
-        """JᵀJ without the rows that lie on a kink where φ′ jumps, if there are any: of the derivatives there J has one only."""
+    def _off_kinks(self, precision: np.ndarray) -> Samples:
+        """The rows without those that lie on a kink where φ′ jumps: of the two derivatives there J has one, and sides are chance."""
         net = self.gauge.network
         if not any(net.activation.jumps) or not float(precision.max()) <= LARGEST_PRECISION:
-            return information
+            return self.samples
         kinks = Kinks(net, precision)
-        on_kinks = int(self.samples.fold(kinks)[0])
-        return Information.of(self.samples.map(kinks.without), self.gauge) if on_kinks else information
+        return self.samples.map(kinks.without) if int(self.samples.fold(kinks)[0]) else self.samples
 
-    def _doubts_of_exactness(self, information: Information, precision: np.ndarray) -> Iterator[Doubt]:
-        """Cheapest first: identifiability of the function, then on the rows, then by refits."""
+    def _doubts_of_exactness(self, clear: Samples, information: Information, precision: np.ndarray) -> Iterator[Doubt]:
+        """Cheapest first: identifiability of the function, then on the rows clear of the kinks, then by refits."""
         net, samples, gauge = self.gauge.network, self.samples, self.gauge
         yield from _found(doubts.blurred(precision), doubts.close(gauge, precision))
         if not unique(net.activation):
@@ -223,10 +224,10 @@ class _Case:
             )
         tol = max(1e-12, 10 * float(precision.max()))
         yield from _found(doubts.other_signs(self.blank.network, offset=self.blank.offset, tol=tol))
-        yield from _found(doubts.empty_sides(samples, gauge, SPARE_SIDE))
-        yield from _found(doubts.reflected(samples, information, self._as_exact))
+        yield from _found(doubts.empty_sides(clear, gauge, SPARE_SIDE))
+        yield from _found(doubts.reflected(clear, information, self._as_exact))
         yield from _found(doubts.exchanged(samples, gauge, self._as_exact))
-        yield from _found(doubts.rearranged(samples, gauge, self._as_exact))
+        yield from _found(doubts.rearranged(clear, gauge, self._as_exact))
 
     def _as_exact(self, rival: Network) -> bool:
         """Whether another network than this one explains the rows nearly as exactly."""
