@@ -92,3 +92,18 @@ def test_copies_up_to_symmetries_of_the_function(activation: str, classes: int, 
     X = np.array([[0.0, 1.0], [0.0, 3.0], [-0.0, -3.0], [2.0, -1.0], [-2.0, 1.0], [4.0, -2.0], [0.0, 1.0]])
     source = samples.open(as_xp(X), as_xp(np.zeros(len(X)))).map(Directions(activations.get(activation)))
     assert int(source.fold(DistinctRows(targets=False))[0]) == classes
+
+
+def test_copies_of_one_input_do_not_decide_a_weight(seed: int) -> None:
+    """Beyond the kink of a unit with w₃ ≠ 0 lies one input, many times: noise there decides w₃, which is 0 in truth."""
+    rng = np.random.default_rng(seed)
+    places = np.concatenate([np.eye(3)[rng.integers(3, size=60)] * 2 * rng.standard_normal((60, 1)), [[0.0, 0.0, -8.0]]])
+    X = np.tile(places, (6, 1))
+    truth = wl.Network([[-2.0], [1.0], [0.0]], [-1.0], [-0.5])
+    at = X[:, 2] == -8.0
+    y = truth.predict(X) + 0.01 * (rng.standard_normal(len(X)) - 2.0 * at)
+    start = replace(truth, W=np.array([[-2.0], [1.0], [-0.07]]))
+    net = gauss_newton(samples.open(X, y), start, free="Wb").network
+    certificate = wl.certify(net, X, y)
+    assert certificate.status is wl.Status.FAILED
+    assert "single input" in certificate.reasons[0]
