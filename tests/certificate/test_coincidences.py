@@ -65,7 +65,7 @@ def test_rows_on_a_kink_do_not_determine_it() -> None:
 
 
 def test_a_rounding_error_does_not_put_rows_beside_a_kink(seed: int) -> None:
-    """A unit of a binary input alone is linear on the rows: those with z = 0 are on neither side, nor are those with 1e-17 x."""
+    """A unit of a binary input alone is linear on the rows: rows with z = 0 are on neither side, nor those with 1e-15 x."""
     rng = np.random.default_rng(seed)
     X = np.column_stack([rng.standard_normal(100), rng.integers(0, 2, 100)])
     truth = wl.Network([[0.0, 1.0], [1.0, 2.0]], activation="leaky_relu")

@@ -205,7 +205,7 @@ class _Case:
         return replace(this.blank, status=Status.EXACT, reasons=tuple(reasons), evidence=evidence)
 
     def _off_kinks(self, precision: np.ndarray) -> Samples:
-        """The rows without those that lie on a kink where φ′ jumps: of the two derivatives there J has one, and sides are chance."""
+        """The rows without those on a kink where φ′ jumps: J has one of two derivatives there, and sides are chance."""
         net = self.gauge.network
         if not any(net.activation.jumps) or not float(precision.max()) <= LARGEST_PRECISION:
             return self.samples
