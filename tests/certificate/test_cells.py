@@ -62,3 +62,11 @@ def test_the_number_of_cells_is_reached_by_many_rows(k: int, d: int, biased: boo
     W, b = rng.standard_normal((d, k)), rng.standard_normal(k) * biased
     sides = 5.0 * rng.standard_cauchy((200_000, d)) @ W + b > 0
     assert len(np.unique(sides, axis=0)) == _most_cells(k, d, biased)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_squares_with_an_offset_are_exact(bias: bool, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    net = wl.Network(rng.standard_normal((4, 2)), [1.0, -1.0], 0.5 * rng.standard_normal(2) * bias, 0.7, "squared_relu")
+    X = rng.standard_normal((100, 4))
+    assert wl.certify(net, X, net.predict(X), bias=bias).status is wl.Status.EXACT
