@@ -61,13 +61,18 @@ def _first_of_each(packed: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, np.nd
     return cells[:MOST_CELLS], X[first[:MOST_CELLS]]
 
 
-def other_arrangements(samples: Samples, gauge: Gauge) -> list[Network] | None:
-    """Networks with other kinks that may explain the rows, to be refitted; None where there may be some that are not found."""
+def other_arrangements(samples: Samples, gauge: Gauge, tolerance: float = TOLERANCE) -> list[Network] | None:
+    """Networks with other kinks that may explain the rows, to be refitted; None where there may be some that are not found.
+
+    tolerance: relative precision of the units, within which polynomials count as the same.
+    """
     net = gauge.network
     k = net.n_units
     if len(net.activation.kinks) != 1:
         return []
     packed, X = samples.fold(Cells(net))
+    if not len(X):
+        return None
     B = np.unpackbits(packed, axis=1, count=k).astype(float)
     ones = gauge.free.c or _left_slope(net) != 0.0
     C = np.hstack([B, np.ones((len(B), 1))]) if ones else B
@@ -81,7 +86,7 @@ def other_arrangements(samples: Samples, gauge: Gauge) -> list[Network] | None:
         return []
     if choices is None or net.activation.degree not in (1, 2):
         return None
-    return _rivals(gauge, B, choices, units, X)
+    return _rivals(gauge, B, choices, units, X, tolerance)
 
 
 def _polynomials(net: Network) -> np.ndarray:
@@ -162,7 +167,7 @@ def _binary_vectors(C: np.ndarray) -> np.ndarray:
 
 
 def _rivals(
-    gauge: Gauge, B: np.ndarray, choices: list[np.ndarray], units: np.ndarray, X: np.ndarray
+    gauge: Gauge, B: np.ndarray, choices: list[np.ndarray], units: np.ndarray, X: np.ndarray, tolerance: float
 ) -> list[Network] | None:
     """The choices A that carry the same affine functions with kinks where A has its steps.
 
@@ -174,7 +179,7 @@ def _rivals(
     left, right = (float(v) for v in net.activation(np.array([-1.0, 1.0])))
     alpha, step = left * (-1) ** degree, right - left * (-1) ** degree
     target = (alpha + step * B) @ units.T
-    size = TOLERANCE * float(np.abs(target).max() + abs(net.c))
+    size = tolerance * float(np.abs(target).max() + abs(net.c))
     inputs = np.hstack([X, np.ones((len(X), 1))])
     found = []
     for A in choices:
@@ -195,7 +200,7 @@ def _rivals(
         V, signs = squares
         value = (inputs @ V.T) * (2.0 * A - 1.0)  # of one sign, a's for degree one: z > 0 where A = 1, z < 0 where A = 0
         side = np.where(value.sum(axis=0) < 0, -1.0, 1.0)
-        if (side * value).min() >= -TOLERANCE * np.abs(value).max():
+        if (side * value).min() >= -tolerance * np.abs(value).max():
             b = V[:, -1] * side if gauge.free.b else None
             found.append(Network(V[:, :-1].T * side, side if degree == 1 else signs, b, c, net.activation))
     return found if len(found) <= MOST_RIVALS else None

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from weightlift.certificate.absorption import absorbed_patterns
-from weightlift.certificate.cells import other_arrangements
+from weightlift.certificate.cells import TOLERANCE, other_arrangements
 from weightlift.certificate.exactness import LARGEST_PRECISION, separation
 from weightlift.certificate.exchanges import exchanged as exchanged_rivals
 from weightlift.certificate.gauge import Gauge
@@ -124,9 +124,11 @@ def exchanged(samples: Samples, gauge: Gauge, fits: Callable[[Network], bool]) -
     return None
 
 
-def rearranged(samples: Samples, gauge: Gauge, fits: Callable[[Network], bool]) -> Doubt | None:
+def rearranged(
+    samples: Samples, gauge: Gauge, fits: Callable[[Network], bool], tolerance: float = TOLERANCE
+) -> Doubt | None:
     """Another network, with other kinks, that fits the rows, or that may and cannot be looked for."""
-    rivals = other_arrangements(samples, gauge)
+    rivals = other_arrangements(samples, gauge, tolerance)
     if rivals is None:
         return Doubt(
             "The rows fall into so few cells between the kinks that units with other kinks may fit them as well; give rows "

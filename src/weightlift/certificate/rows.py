@@ -112,18 +112,18 @@ class Directions:
 
 @dataclass(frozen=True, eq=False)
 class Kinks:
-    """Rows on a kink, |zᵢ − kink| ≤ precisionᵢ ‖(wᵢ, bᵢ)‖ ‖(x, 1)‖: their number, and with `without` their weights set to zero.
+    """Rows on a kink: |zᵢ − kink| ≤ (x̃ᵀRx̃)^½, x̃ = x or (x, 1) and R a region of the unit's coordinates, but for rounding.
 
-    There f has two derivatives in the unit's parameters, one for each side they may move to: such a row excludes no direction
-    by itself. Rows off the kinks that determine the parameters do.
+    There f has two derivatives in the unit's parameters, one for each side they may move to, and the side is chance: such a row
+    excludes no direction by itself. Called, it counts them; `without` sets their weights to zero.
     """
 
     network: Network
-    precision: np.ndarray  # (k,)
+    regions: np.ndarray  # (r, k, q, q), q = d or d + 1: zᵢ may be off by the largest of r
 
     @property
     def floats_per_row(self) -> int:
-        return 4 * self.network.n_units + 2 * self.network.n_inputs
+        return 4 * self.network.n_units + 4 * self.network.n_inputs
 
     def __call__(self, block: Block) -> Sums:
         xp = array_namespace(block.X)
@@ -138,11 +138,17 @@ class Kinks:
         """(m,)"""
         X, _, _ = double(block)
         xp = array_namespace(X)
-        net = self.network
-        z = Students.of(net).like(X).preactivations(X)[:, 0, :] - net.activation.kinks[0]
-        width = as_like(self.precision * np.sqrt((net.W**2).sum(axis=0) + net.b**2), X)
-        reach = xp.sqrt(1.0 + xp.sum(X * X, axis=1))[:, None] * width
-        return xp.any(xp.abs(z) <= reach, axis=1)
+        net, d = self.network, X.shape[1]
+        z = xp.abs(Students.of(net).like(X).preactivations(X)[:, 0, :] - net.activation.kinks[0])
+        one = xp.ones((X.shape[0], 1), dtype=X.dtype, device=X.device)
+        inputs = X if self.regions.shape[2] == d else xp.concat([X, one], axis=1)
+        found = xp.zeros(X.shape[0], dtype=xp.bool, device=X.device)
+        for i in range(net.n_units):
+            rounding = (d + 2) * EPS * (xp.matmul(xp.abs(X), as_like(np.abs(net.W[:, i]), X)) + abs(float(net.b[i])))
+            for R in self.regions[:, i]:
+                square = xp.sum(xp.matmul(inputs, as_like(R, X)) * inputs, axis=1)
+                found = found | (z[:, i] - rounding <= xp.sqrt(xp.where(square > 0, square, xp.zeros_like(square))))
+        return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,6 +30,7 @@ from weightlift.certificate.exactness import (
     ROUNDING_FACTOR,
     disagreement_bound,
     exact_precision,
+    exact_regions,
 )
 from weightlift.certificate.gauge import Gauge
 from weightlift.certificate.information import Information
@@ -51,6 +52,7 @@ SINGLE = (
 )
 SPARE_ROWS = 8  # distinct rows beyond the parameters, at least
 RIVAL_LEVEL = 1e3  # a refit need not end as exactly as the fit did to count as another one
+WIDEST = 0.2  # relative size of a region within which units are looked for that noise has moved
 SPARE_SIDE = 5  # distinct rows on a unit's emptier side beyond its coordinates, at least
 
 
@@ -177,7 +179,9 @@ class _Case:
                 "The held-out rows are not explained though the fitted ones are; give more rows, or another width."
             )
         precision = exact_precision(information, self.error)
-        clear = self._off_kinks(precision)
+        clear = self.samples
+        if float(precision.max()) <= LARGEST_PRECISION:
+            clear = self._off_kinks(exact_regions(information, self.error)[None])
         if clear is not self.samples:
             information = Information.of(clear, self.gauge)
             if not information.full_rank:
@@ -204,12 +208,12 @@ class _Case:
         evidence = replace(this.blank.evidence, disagreement=disagreement)
         return replace(this.blank, status=Status.EXACT, reasons=tuple(reasons), evidence=evidence)
 
-    def _off_kinks(self, precision: np.ndarray) -> Samples:
-        """The rows without those on a kink where φ′ jumps: J has one of two derivatives there, and sides are chance."""
+    def _off_kinks(self, regions: np.ndarray) -> Samples:
+        """The rows without those on a kink: J has one of two derivatives there, if φ′ jumps, and sides are chance."""
         net = self.gauge.network
-        if not any(net.activation.jumps) or not float(precision.max()) <= LARGEST_PRECISION:
+        if not net.activation.kinks:
             return self.samples
-        kinks = Kinks(net, precision)
+        kinks = Kinks(net, regions)
         return self.samples.map(kinks.without) if int(self.samples.fold(kinks)[0]) else self.samples
 
     def _doubts_of_exactness(self, clear: Samples, information: Information, precision: np.ndarray) -> Iterator[Doubt]:
@@ -262,7 +266,11 @@ class _Case:
         yield from _found(doubts.other_signs(self.blank.network, offset=self.blank.offset, tol=1e-6))
         yield from _found(doubts.empty_sides(self.samples, self.gauge, spare))
         yield from _found(doubts.exchanged(self.samples, self.gauge, self._as_good))
-        yield from _found(doubts.rearranged(self.samples, self.gauge, self._as_good))
+        assert self.blank.precision is not None
+        assert self.blank.regions is not None
+        size = min(WIDEST, float(self.blank.precision.max()))
+        clear = self._off_kinks(self.blank.regions)
+        yield from _found(doubts.rearranged(clear, self.gauge, self._as_good, size))
 
     def _as_good(self, rival: Network) -> bool:
         """Whether another network than this one has nearly as small a sum of squares, 60 σ² being far beyond chance."""
