@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -107,3 +108,29 @@ def test_copies_of_one_input_do_not_decide_a_weight(seed: int) -> None:
     certificate = wl.certify(net, X, y)
     assert certificate.status is wl.Status.FAILED
     assert "single input" in certificate.reasons[0]
+
+
+def test_a_unit_of_one_binary_input_is_seen_twice_only(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([2.0 * rng.standard_normal(150), rng.integers(0, 2, 150)])
+    truth = wl.Network([[1.0, -2.0, 0.0], [2.0, 1.0, 2.0]], [1.0, 1.0, -1.0], [0.5, 1.5, -0.5], activation="leaky_relu")
+    other = replace(truth, W=[[1.0, -2.0, 0.0], [2.0, 1.0, -150.005]], a=np.ones(3), b=[0.5, 1.5, 0.005])
+    y = truth.predict(X)
+    assert np.abs(other.predict(X) - y).max() < 1e-12
+    for net in (truth, other):
+        certificate = wl.certify(net, X, y)
+        assert certificate.status is wl.Status.AMBIGUOUS
+        assert certificate.ambiguous_units == (2,)
+
+
+def test_noise_at_a_kink_determines_nothing() -> None:
+    """Where x₁ = −1 the unit is silent but for noise, whose mean a fit takes for its slope: w₁ + b alone is known."""
+    rng = np.random.default_rng(0)
+    X = np.tile(np.array(list(itertools.product([-1.0, 1.0], repeat=5))), (8, 1))
+    truth = wl.Network([[2.0], [-1.0], [0.0], [1.0], [0.0]], None, [-0.5])
+    near = wl.Network([[1.745], [-1.0], [0.0], [1.0], [0.0]], None, [-0.245])  # z = 0.01 at x₁ = x₂ = −1, x₄ = 1
+    at = near.predict(X) - truth.predict(X)
+    y = truth.predict(X) + 0.01 * rng.standard_normal(len(X)) + at
+    net = gauss_newton(samples.open(X, y), near, free="Wb").network
+    assert np.linalg.norm(net.W - truth.W) > 0.1
+    assert wl.certify(net, X, y).status is not wl.Status.STATISTICAL

@@ -2,6 +2,7 @@
 
     blurred, close, other_signs     of the function: units that are not determined, nearly parallel, or reflected for free
     empty_sides                     of the rows: a kinked unit with few of them on one side is a polynomial there
+    few_values                      of the rows: units that see no more different inputs than they have parameters
     reflected                       a network with reflected units that fits as well, found by a refit (`absorption`)
     exchanged                       a network whose units take each other's places on some rows, found by a refit (`exchanges`)
     rearranged                      a network with other kinks that fits as well, found by a refit (`cells`)
@@ -9,6 +10,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -17,6 +19,7 @@ import numpy as np
 from weightlift.certificate.absorption import absorbed_patterns
 from weightlift.certificate.cells import TOLERANCE, other_arrangements
 from weightlift.certificate.exactness import LARGEST_PRECISION, separation
+from weightlift.certificate.exchanges import SomeRows
 from weightlift.certificate.exchanges import exchanged as exchanged_rivals
 from weightlift.certificate.gauge import Gauge
 from weightlift.certificate.information import Information
@@ -92,6 +95,49 @@ def empty_sides(samples: Samples, gauge: Gauge, spare: int) -> Doubt | None:
         "give more rows there."
     )
     return Doubt(reason, few, least_rows=tuple(int(r) for r in rows))
+
+
+def on_kinks(information: Information, clear: Information, precision: np.ndarray) -> Doubt | None:
+    """Units that only rows within noise of a kink determine: on which side these are is chance. clear: JᵀJ without them."""
+    gauge = information.gauge
+    units = _all(gauge.network)
+    if clear.full_rank:
+        before, after = (np.array([gauge.relative_size(i, J.unit_inverse(i)) for i in units]) for J in (information, clear))
+        units = tuple(np.flatnonzero(~(precision * after / before <= 1.0)).tolist())
+    if not units:
+        return None
+    reason = f"{named(units)} determined by rows on a kink alone, within the noise; give rows elsewhere, or more of them."
+    return Doubt(reason, units)
+
+
+def few_values(samples: Samples, gauge: Gauge) -> Doubt | None:
+    """One unit, two, or all see a row through their zᵢ alone, and need more different ones than they have parameters.
+
+    With inputs of a lattice these may be few, however many the rows: a unit of one binary input has two.
+    """
+    net, k = gauge.network, gauge.network.n_units
+    _, X = samples.fold(SomeRows(samples.d))
+    labels = np.stack([_values(z) for z in (X @ net.W + net.b).T], axis=1)
+    tied = [i for i in range(k) if 2 * labels[:, i].max(initial=0) < len(X)]
+    sets = [(i,) for i in tied] + list(itertools.combinations(tied, 2)) + ([tuple(tied)] if len(tied) > 2 else [])
+    for units in sets:
+        rank = int(np.linalg.matrix_rank(net.W[:, units]))
+        parameters = len(units) * (rank + gauge.free.b + gauge.free.a) + gauge.free.c
+        values = len(np.unique(labels[:, units], axis=0))
+        if values <= parameters < len(X):
+            return Doubt(
+                f"{named(units)} seen at {values} places only, too few for {parameters} parameters; give rows elsewhere.", units
+            )
+    return None
+
+
+def _values(z: np.ndarray) -> np.ndarray:
+    """Numbers of the different values, those within rounding errors being the same."""
+    order = np.argsort(z)
+    steps = np.diff(z[order]) > 1e-9 * np.abs(z).max(initial=0.0)
+    labels = np.zeros(len(z), dtype=int)
+    labels[order[1:]] = np.cumsum(steps)
+    return labels
 
 
 def reflected(samples: Samples, information: Information, fits: Callable[[Network], bool]) -> Doubt | None:

@@ -229,6 +229,7 @@ class _Case:
         tol = max(1e-12, 10 * float(precision.max()))
         yield from _found(doubts.other_signs(self.blank.network, offset=self.blank.offset, tol=tol))
         yield from _found(doubts.empty_sides(clear, gauge, SPARE_SIDE))
+        yield from _found(doubts.few_values(samples, gauge))
         yield from _found(doubts.reflected(clear, information, self._as_exact))
         yield from _found(doubts.exchanged(samples, gauge, self._as_exact))
         yield from _found(doubts.rearranged(clear, gauge, self._as_exact))
@@ -251,10 +252,10 @@ class _Case:
             return this._failed(
                 "The held-out rows have larger residuals than the fitted ones; give more rows, or another width."
             )
-        doubt = next(this._doubts_of_regions(), None)
+        doubt = next(this._doubts_of_regions(information), None)
         return finding if doubt is None else this._doubted(doubt)
 
-    def _doubts_of_regions(self) -> Iterator[Doubt]:
+    def _doubts_of_regions(self, information: Information) -> Iterator[Doubt]:
         net = self.gauge.network
         if not unique(net.activation):
             yield Doubt(
@@ -265,11 +266,13 @@ class _Case:
         spare = 2 * (net.n_inputs + 1) - self.gauge.unit_size
         yield from _found(doubts.other_signs(self.blank.network, offset=self.blank.offset, tol=1e-6))
         yield from _found(doubts.empty_sides(self.samples, self.gauge, spare))
-        yield from _found(doubts.exchanged(self.samples, self.gauge, self._as_good))
         assert self.blank.precision is not None
         assert self.blank.regions is not None
-        size = min(WIDEST, float(self.blank.precision.max()))
         clear = self._off_kinks(self.blank.regions)
+        if clear is not self.samples:
+            yield from _found(doubts.on_kinks(information, Information.of(clear, self.gauge), self.blank.precision))
+        yield from _found(doubts.exchanged(self.samples, self.gauge, self._as_good))
+        size = min(WIDEST, float(self.blank.precision.max()))
         yield from _found(doubts.rearranged(clear, self.gauge, self._as_good, size))
 
     def _as_good(self, rival: Network) -> bool:
