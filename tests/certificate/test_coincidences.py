@@ -134,3 +134,14 @@ def test_noise_at_a_kink_determines_nothing() -> None:
     net = gauss_newton(samples.open(X, y), near, free="Wb").network
     assert np.linalg.norm(net.W - truth.W) > 0.1
     assert wl.certify(net, X, y).status is not wl.Status.STATISTICAL
+
+
+def test_as_many_inputs_as_weights_confirm_nothing() -> None:
+    """Three inputs on an axis determine the three weights along it, whatever the other rows are; two networks fit all."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([np.outer(rng.standard_normal(count), e) for count, e in zip((14, 3, 14), 2 * np.eye(3), strict=True)])
+    W = np.array([[1.0, 2.0, 1.0], [-2.0, -1.0, 2.0], [-2.0, 1.0, -2.0]])
+    truth = wl.Network(W, [1.0, 1.0, -1.0], [0.0, 2.0, 2.0], activation="softplus")
+    certificate = wl.certify(truth, X, truth.predict(X))
+    assert certificate.status is wl.Status.AMBIGUOUS
+    assert "confirms" in certificate.reasons[0]

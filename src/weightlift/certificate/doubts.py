@@ -2,6 +2,7 @@
 
     blurred, close, other_signs     of the function: units that are not determined, nearly parallel, or reflected for free
     empty_sides                     of the rows: a kinked unit with few of them on one side is a polynomial there
+    unconfirmed                     of the rows: an input that alone determines a parameter
     few_values                      of the rows: units that see no more different inputs than they have parameters
     reflected                       a network with reflected units that fits as well, found by a refit (`absorption`)
     exchanged                       a network whose units take each other's places on some rows, found by a refit (`exchanges`)
@@ -19,12 +20,13 @@ import numpy as np
 from weightlift.certificate.absorption import absorbed_patterns
 from weightlift.certificate.cells import TOLERANCE, other_arrangements
 from weightlift.certificate.exactness import LARGEST_PRECISION, separation
-from weightlift.certificate.exchanges import SomeRows
+from weightlift.certificate.exchanges import SomeRows, discrete
 from weightlift.certificate.exchanges import exchanged as exchanged_rivals
 from weightlift.certificate.gauge import Gauge
 from weightlift.certificate.information import Information
 from weightlift.certificate.rivals import refined, refitted
 from weightlift.certificate.rows import Sides, rows_beside
+from weightlift.certificate.scores import LARGEST_LEVERAGE, SharedLeverages
 from weightlift.errors import ArgumentError
 from weightlift.identifiability import Redundancy, irreducible, sign_patterns
 from weightlift.network import Network
@@ -110,14 +112,15 @@ def on_kinks(information: Information, clear: Information, precision: np.ndarray
     return Doubt(reason, units)
 
 
-def few_values(samples: Samples, gauge: Gauge) -> Doubt | None:
+def few_values(samples: Samples, gauge: Gauge, tolerance: float = 1e-9) -> Doubt | None:
     """One unit, two, or all see a row through their zᵢ alone, and need more different ones than they have parameters.
 
-    With inputs of a lattice these may be few, however many the rows: a unit of one binary input has two.
+    With inputs of a lattice these may be few, however many the rows: a unit of one binary input has two. tolerance: relative
+    difference below which values count as the same.
     """
     net, k = gauge.network, gauge.network.n_units
     _, X = samples.fold(SomeRows(samples.d))
-    labels = np.stack([_values(z) for z in (X @ net.W + net.b).T], axis=1)
+    labels = np.stack([_values(z, tolerance) for z in (X @ net.W + net.b).T], axis=1)
     tied = [i for i in range(k) if 2 * labels[:, i].max(initial=0) < len(X)]
     sets = [(i,) for i in tied] + list(itertools.combinations(tied, 2)) + ([tuple(tied)] if len(tied) > 2 else [])
     for units in sets:
@@ -131,13 +134,28 @@ def few_values(samples: Samples, gauge: Gauge) -> Doubt | None:
     return None
 
 
-def _values(z: np.ndarray) -> np.ndarray:
-    """Numbers of the different values, those within rounding errors being the same."""
-    order = np.argsort(z)
-    steps = np.diff(z[order]) > 1e-9 * np.abs(z).max(initial=0.0)
+def _values(z: np.ndarray, tolerance: float) -> np.ndarray:
+    """Numbers of the different values: from the least one on, each that is beyond the tolerance of the last."""
+    order, width = np.argsort(z), tolerance * float(np.abs(z).max(initial=0.0))
     labels = np.zeros(len(z), dtype=int)
-    labels[order[1:]] = np.cumsum(steps)
+    number, last = 0, float(z[order[0]]) if len(z) else 0.0
+    for row in order:
+        if z[row] - last > width:
+            number, last = number + 1, float(z[row])
+        labels[row] = number
     return labels
+
+
+def unconfirmed(samples: Samples, information: Information) -> Doubt | None:
+    """An input of leverage one determines something that no other input confirms; in general position none has it."""
+    _, X = samples.fold(SomeRows(samples.d))
+    if not discrete(X).any():
+        return None
+    leverage = float(samples.fold(SharedLeverages(information.gauge, information.half_inverse))[0])
+    if leverage < LARGEST_LEVERAGE:
+        return None
+    reason = "One input alone determines a parameter, and no other confirms it; give more rows there."
+    return Doubt(reason, _all(information.gauge.network))
 
 
 def reflected(samples: Samples, information: Information, fits: Callable[[Network], bool]) -> Doubt | None:

@@ -123,7 +123,7 @@ def _parts(inputs: np.ndarray, h: np.ndarray) -> list[tuple[float, np.ndarray]]:
     large = np.abs(h) > SUSPECT * size
     if not size or large.sum() <= inputs.shape[1]:
         return []
-    columns = inputs if inputs.shape[1] <= MOST_BITS else inputs[:, _discrete(inputs)]
+    columns = inputs if inputs.shape[1] <= MOST_BITS else inputs[:, discrete(inputs)]
     if not 0 < columns.shape[1] <= MOST_BITS:
         return []
     found = []
@@ -138,7 +138,7 @@ def _parts(inputs: np.ndarray, h: np.ndarray) -> list[tuple[float, np.ndarray]]:
     return sorted(found, key=lambda pair: pair[0])[:MOST_OF_A_PAIR]
 
 
-def _discrete(inputs: np.ndarray) -> np.ndarray:
+def discrete(inputs: np.ndarray) -> np.ndarray:
     """(d,) columns most of whose values occur more than once."""
     return np.array([2 * len(np.unique(column)) <= len(column) for column in inputs.T])
 

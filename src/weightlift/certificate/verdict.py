@@ -229,7 +229,7 @@ class _Case:
         tol = max(1e-12, 10 * float(precision.max()))
         yield from _found(doubts.other_signs(self.blank.network, offset=self.blank.offset, tol=tol))
         yield from _found(doubts.empty_sides(clear, gauge, SPARE_SIDE))
-        yield from _found(doubts.few_values(samples, gauge))
+        yield from _found(doubts.few_values(samples, gauge), doubts.unconfirmed(clear, information))
         yield from _found(doubts.reflected(clear, information, self._as_exact))
         yield from _found(doubts.exchanged(samples, gauge, self._as_exact))
         yield from _found(doubts.rearranged(clear, gauge, self._as_exact))
@@ -271,8 +271,9 @@ class _Case:
         clear = self._off_kinks(self.blank.regions)
         if clear is not self.samples:
             yield from _found(doubts.on_kinks(information, Information.of(clear, self.gauge), self.blank.precision))
-        yield from _found(doubts.exchanged(self.samples, self.gauge, self._as_good))
         size = min(WIDEST, float(self.blank.precision.max()))
+        yield from _found(doubts.few_values(self.samples, self.gauge, size))
+        yield from _found(doubts.exchanged(self.samples, self.gauge, self._as_good))
         yield from _found(doubts.rearranged(clear, self.gauge, self._as_good, size))
 
     def _as_good(self, rival: Network) -> bool:
