@@ -11,6 +11,7 @@ import weightlift as wl
 from weightlift import samples
 from weightlift.certificate.cells import _binary_vectors, _most_cells, other_arrangements
 from weightlift.certificate.gauge import Gauge
+from weightlift.refinement.gauss_newton import gauss_newton
 
 CENTRES = np.array([[-0.994, -1.352, 0.779], [1.282, -1.81, 1.308], [-0.837, -0.737, -0.322], [-0.605, 1.202, 0.934]])
 ONE = wl.Network(np.eye(3))
@@ -33,6 +34,18 @@ def test_two_networks_that_agree_on_clusters_are_both_ambiguous(seed: int) -> No
     assert wl.recover(X, y, n_units=3).certificate.status is wl.Status.AMBIGUOUS
     everywhere = np.random.default_rng(seed).standard_normal((160, 3))
     assert wl.certify(TWO, everywhere, TWO.predict(everywhere)).status is wl.Status.EXACT
+
+
+@pytest.mark.parametrize("seed", [3, 4, 5])
+@pytest.mark.parametrize("start", [ONE, TWO])
+def test_noise_does_not_hide_the_other_network(start: wl.Network, seed: int) -> None:
+    """A row that noise puts on the other side of a kink makes no cell that the other network could not explain."""
+    rng = np.random.default_rng(seed)
+    X = np.concatenate([c + 0.3 * rng.standard_normal((400, 3)) for c in CENTRES])
+    X = X[np.abs(ONE.predict(X) - TWO.predict(X)) < 1e-12]
+    y = TWO.predict(X) + 0.01 * rng.standard_normal(len(X))
+    net = gauss_newton(samples.open(X, y), start, free="W").network
+    assert not wl.certify(net, X, y)
 
 
 def test_the_other_network_is_among_the_rivals(as_xp) -> None:
@@ -62,3 +75,11 @@ def test_the_number_of_cells_is_reached_by_many_rows(k: int, d: int, biased: boo
     W, b = rng.standard_normal((d, k)), rng.standard_normal(k) * biased
     sides = 5.0 * rng.standard_cauchy((200_000, d)) @ W + b > 0
     assert len(np.unique(sides, axis=0)) == _most_cells(k, d, biased)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_squares_with_an_offset_are_exact(bias: bool, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    net = wl.Network(rng.standard_normal((4, 2)), [1.0, -1.0], 0.5 * rng.standard_normal(2) * bias, 0.7, "squared_relu")
+    X = rng.standard_normal((100, 4))
+    assert wl.certify(net, X, net.predict(X), bias=bias).status is wl.Status.EXACT

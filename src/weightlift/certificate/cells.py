@@ -5,8 +5,8 @@ If another network fits all rows, its own bits B′ give the same polynomials. L
 occurs and a column for every unit, with a column of ones where α ≠ 0 or c is free. Where the units' polynomials are
 independent, C and C′ have the same column space: each column of B′ is a vector of it with entries 0 and 1 alone. Its
 coordinates at r = rank C pivot rows are bits, so that 2ʳ trials find all of them. Inputs in general position leave the
-columns of B and, with the ones, their complements; inputs in a few clusters may leave more. For φ of degree one each choice of
-k columns that carries the same functions, with kinks on the right side of the rows, is a rival.
+columns of B and, with the ones, their complements; inputs in a few clusters may leave more. For φ of degree one or two each
+choice of k columns that carries the same functions, with kinks on the right side of the rows, is a rival.
 Cost  one pass, and 2ʳ products with at most `MOST_CELLS` rows.
 """
 
@@ -31,6 +31,7 @@ MOST_CHOICES, MOST_RIVALS = 5_000, 64  # of columns, and those whose kinks lie w
 MOST_REFLECTED = 8  # units of which every set is reflected
 PLENTY = 3  # cells a unit, or three quarters of all there can be, that a second arrangement is not thought to survive
 TOLERANCE = 1e-7
+SQUARE = 1e-2  # relative size of the other eigenvalues of a quadratic form that may be a square; a refit decides
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,17 +61,22 @@ def _first_of_each(packed: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, np.nd
     return cells[:MOST_CELLS], X[first[:MOST_CELLS]]
 
 
-def other_arrangements(samples: Samples, gauge: Gauge) -> list[Network] | None:
-    """Networks with other kinks that may explain the rows, to be refitted; None where there may be some that are not found."""
+def other_arrangements(samples: Samples, gauge: Gauge, tolerance: float = TOLERANCE) -> list[Network] | None:
+    """Networks with other kinks that may explain the rows, to be refitted; None where there may be some that are not found.
+
+    tolerance: relative precision of the units, within which polynomials count as the same.
+    """
     net = gauge.network
     k = net.n_units
     if len(net.activation.kinks) != 1:
         return []
     packed, X = samples.fold(Cells(net))
+    if not len(X):
+        return None
     B = np.unpackbits(packed, axis=1, count=k).astype(float)
     ones = gauge.free.c or _left_slope(net) != 0.0
     C = np.hstack([B, np.ones((len(B), 1))]) if ones else B
-    units = np.vstack([net.a * net.W, net.a * net.b]) if net.activation.degree == 1 else np.vstack([net.W, net.b])
+    units = _polynomials(net)
     independent = np.linalg.matrix_rank(units) == k
     if not independent or C.shape[1] > MOST_BITS:
         enough = min(PLENTY * k, math.ceil(0.75 * _most_cells(k, net.n_inputs, gauge.free.b)), MOST_CELLS)
@@ -78,9 +84,41 @@ def other_arrangements(samples: Samples, gauge: Gauge) -> list[Network] | None:
     choices = _choices(B, _binary_vectors(C))
     if choices == []:
         return []
-    if choices is None or net.activation.degree != 1:
+    if choices is None or net.activation.degree not in (1, 2):
         return None
-    return _rivals(gauge, B, choices, units, X)
+    return _rivals(gauge, B, choices, units, X, tolerance)
+
+
+def _polynomials(net: Network) -> np.ndarray:
+    """(m, k) coefficients of each unit's polynomial, the constant last: of a z, or of a z² for degree two."""
+    V = np.vstack([net.W, net.b])
+    if net.activation.degree != 2:
+        return np.asarray(net.a * V) if net.activation.degree == 1 else V
+    upper = np.triu_indices(len(V))
+    return np.asarray(net.a * V[upper[0]] * V[upper[1]])
+
+
+def _units(theta: np.ndarray, d: int, degree: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """V (k, d + 1) and signs s with polynomials s ⟨V, (x, 1)⟩^degree, V up to sign; None if they are no squares.
+
+    For a(⟨w, x⟩ + b)² the quadratic part gives w and the linear one b; the constant may stand in c.
+    """
+    if degree == 1:
+        return theta, np.ones(len(theta))
+    upper = np.triu_indices(d + 1)
+    M = np.zeros((len(theta), d + 1, d + 1))
+    M[:, upper[0], upper[1]] = theta
+    M = (M + M.transpose(0, 2, 1)) / 2
+    V, signs = np.zeros((len(theta), d + 1)), np.ones(len(theta))
+    for i, form in enumerate(M):
+        values, vectors = np.linalg.eigh(form[:d, :d])
+        last = int(np.argmax(np.abs(values)))
+        size = abs(float(values[last]))
+        if np.abs(np.delete(values, last)).max(initial=0.0) > SQUARE * size or not size:
+            return None
+        w, signs[i] = math.sqrt(size) * vectors[:, last], math.copysign(1.0, values[last])
+        V[i] = np.append(w, signs[i] * (form[:d, d] @ w) / size)
+    return V, signs
 
 
 def _choices(B: np.ndarray, columns: np.ndarray) -> list[np.ndarray] | None:
@@ -129,18 +167,19 @@ def _binary_vectors(C: np.ndarray) -> np.ndarray:
 
 
 def _rivals(
-    gauge: Gauge, B: np.ndarray, choices: list[np.ndarray], units: np.ndarray, X: np.ndarray
+    gauge: Gauge, B: np.ndarray, choices: list[np.ndarray], units: np.ndarray, X: np.ndarray, tolerance: float
 ) -> list[Network] | None:
     """The choices A that carry the same affine functions with kinks where A has its steps.
 
-    Cell by cell f is S_B Θ + 1 (0, c), S_B = α + (β − α) B the slopes and Θ (k, d + 1) the units a(w, b); so is the rival,
-    with S_A and Θ′.
+    Cell by cell f is S_B Θ + 1 (0, c), φ = α z^q or β z^q, S_B = α + (β − α) B, and Θ (k, m) the units' polynomials, the
+    constant last; so is the rival, with S_A and Θ′. For q = 2 each of them must be the square of an affine function.
     """
     net = gauge.network
-    alpha = _left_slope(net)
-    step = float(net.activation.derivative(np.array([net.activation.kinks[0] + 1.0]))[0]) - alpha
+    degree = int(net.activation.degree or 1)
+    left, right = (float(v) for v in net.activation(np.array([-1.0, 1.0])))
+    alpha, step = left * (-1) ** degree, right - left * (-1) ** degree
     target = (alpha + step * B) @ units.T
-    size = TOLERANCE * float(np.abs(target).max() + abs(net.c))
+    size = tolerance * float(np.abs(target).max() + abs(net.c))
     inputs = np.hstack([X, np.ones((len(X), 1))])
     found = []
     for A in choices:
@@ -148,16 +187,21 @@ def _rivals(
         if np.linalg.matrix_rank(S) < S.shape[1]:
             continue
         theta, c = np.linalg.lstsq(S, target)[0], net.c
-        if gauge.free.c:
+        if gauge.free.c and gauge.free.b:  # without biases all constants are c
             with_c = np.linalg.lstsq(np.hstack([S, np.ones((len(S), 1))]), target[:, -1] + net.c)[0]
             theta[:, -1], c = with_c[:-1], float(with_c[-1])
-        left = S @ theta - target
-        left[:, -1] += c - net.c
-        if np.abs(left).max() > size:
+        rest = S @ theta - target
+        rest[:, -1] += c - net.c
+        if np.abs(rest).max() > size:
             continue
-        value = (inputs @ theta.T) * (2.0 * A - 1.0)  # a(⟨w, x⟩ + b) has the sign of a where A = 1, the other where A = 0
-        a = np.where(value.sum(axis=0) < 0, -1.0, 1.0)
-        if (a * value).min() >= -TOLERANCE * np.abs(value).max():
-            b = theta[:, -1] * a if gauge.free.b else None
-            found.append(Network(theta[:, :-1].T * a, a, b, c, net.activation))
+        squares = _units(theta, net.n_inputs, degree)
+        if squares is None:
+            continue
+        V, signs = squares
+        value = (inputs @ V.T) * (2.0 * A - 1.0)  # of one sign, a's for degree one: z > 0 where A = 1, z < 0 where A = 0
+        side = np.where(value.sum(axis=0) < 0, -1.0, 1.0)
+        if (side * value).min() >= -tolerance * np.abs(value).max():
+            b = V[:, -1] * side if gauge.free.b else None
+            found.append(Network(V[:, :-1].T * side, side if degree == 1 else signs, b, c, net.activation))
     return found if len(found) <= MOST_RIVALS else None
+

@@ -2,24 +2,31 @@
 
     blurred, close, other_signs     of the function: units that are not determined, nearly parallel, or reflected for free
     empty_sides                     of the rows: a kinked unit with few of them on one side is a polynomial there
+    unconfirmed                     of the rows: an input that alone determines a parameter
+    few_values                      of the rows: units that see no more different inputs than they have parameters
     reflected                       a network with reflected units that fits as well, found by a refit (`absorption`)
+    exchanged                       a network whose units take each other's places on some rows, found by a refit (`exchanges`)
     rearranged                      a network with other kinks that fits as well, found by a refit (`cells`)
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from weightlift.certificate.absorption import absorbed_patterns
-from weightlift.certificate.cells import other_arrangements
+from weightlift.certificate.cells import TOLERANCE, other_arrangements
 from weightlift.certificate.exactness import LARGEST_PRECISION, separation
+from weightlift.certificate.exchanges import SomeRows, discrete
+from weightlift.certificate.exchanges import exchanged as exchanged_rivals
 from weightlift.certificate.gauge import Gauge
 from weightlift.certificate.information import Information
 from weightlift.certificate.rivals import refined, refitted
 from weightlift.certificate.rows import Sides, rows_beside
+from weightlift.certificate.scores import LARGEST_LEVERAGE, SharedLeverages
 from weightlift.errors import ArgumentError
 from weightlift.identifiability import Redundancy, irreducible, sign_patterns
 from weightlift.network import Network
@@ -92,6 +99,65 @@ def empty_sides(samples: Samples, gauge: Gauge, spare: int) -> Doubt | None:
     return Doubt(reason, few, least_rows=tuple(int(r) for r in rows))
 
 
+def on_kinks(information: Information, clear: Information, precision: np.ndarray) -> Doubt | None:
+    """Units that only rows within noise of a kink determine: on which side these are is chance. clear: JᵀJ without them."""
+    gauge = information.gauge
+    units = _all(gauge.network)
+    if clear.full_rank:
+        before, after = (np.array([gauge.relative_size(i, J.unit_inverse(i)) for i in units]) for J in (information, clear))
+        units = tuple(np.flatnonzero(~(precision * after / before <= 1.0)).tolist())
+    if not units:
+        return None
+    reason = f"{named(units)} determined by rows on a kink alone, within the noise; give rows elsewhere, or more of them."
+    return Doubt(reason, units)
+
+
+def few_values(samples: Samples, gauge: Gauge, tolerance: float = 1e-9) -> Doubt | None:
+    """One unit, two, or all see a row through their zᵢ alone, and need more different ones than they have parameters.
+
+    With inputs of a lattice these may be few, however many the rows: a unit of one binary input has two. tolerance: relative
+    difference below which values count as the same.
+    """
+    net, k = gauge.network, gauge.network.n_units
+    _, X = samples.fold(SomeRows(samples.d))
+    labels = np.stack([_values(z, tolerance) for z in (X @ net.W + net.b).T], axis=1)
+    tied = [i for i in range(k) if 2 * labels[:, i].max(initial=0) < len(X)]
+    sets = [(i,) for i in tied] + list(itertools.combinations(tied, 2)) + ([tuple(tied)] if len(tied) > 2 else [])
+    for units in sets:
+        rank = int(np.linalg.matrix_rank(net.W[:, units]))
+        parameters = len(units) * (rank + gauge.free.b + gauge.free.a) + gauge.free.c
+        values = len(np.unique(labels[:, units], axis=0))
+        if values <= parameters < len(X):
+            return Doubt(
+                f"{named(units)} seen at {values} places only, too few for {parameters} parameters; give rows elsewhere.", units
+            )
+    return None
+
+
+def _values(z: np.ndarray, tolerance: float) -> np.ndarray:
+    """Numbers of the different values: from the least one on, each that is beyond the tolerance of the last."""
+    order, width = np.argsort(z), tolerance * float(np.abs(z).max(initial=0.0))
+    labels = np.zeros(len(z), dtype=int)
+    number, last = 0, float(z[order[0]]) if len(z) else 0.0
+    for row in order:
+        if z[row] - last > width:
+            number, last = number + 1, float(z[row])
+        labels[row] = number
+    return labels
+
+
+def unconfirmed(samples: Samples, information: Information) -> Doubt | None:
+    """An input of leverage one determines something that no other input confirms; in general position none has it."""
+    _, X = samples.fold(SomeRows(samples.d))
+    if not discrete(X).any():
+        return None
+    leverage = float(samples.fold(SharedLeverages(information.gauge, information.half_inverse))[0])
+    if leverage < LARGEST_LEVERAGE:
+        return None
+    reason = "One input alone determines a parameter, and no other confirms it; give more rows there."
+    return Doubt(reason, _all(information.gauge.network))
+
+
 def reflected(samples: Samples, information: Information, fits: Callable[[Network], bool]) -> Doubt | None:
     """Another network, with reflected units, that fits the rows to rounding."""
     gauge = information.gauge
@@ -110,9 +176,23 @@ def reflected(samples: Samples, information: Information, fits: Callable[[Networ
     return None
 
 
-def rearranged(samples: Samples, gauge: Gauge, fits: Callable[[Network], bool]) -> Doubt | None:
+def exchanged(samples: Samples, gauge: Gauge, fits: Callable[[Network], bool]) -> Doubt | None:
+    """Another network, whose units are these ones in other places on some of the rows."""
+    rivals = exchanged_rivals(samples, gauge)
+    if any(fits(rival) for rival in (refined(samples, rivals, gauge.free.names, RIVAL_DAMPING) if rivals else [])):
+        return Doubt(
+            "The rows lie on two hyperplanes, and a network whose units have exchanged places on one of them fits as well: "
+            "nothing tells which part of a unit belongs to which. Give rows elsewhere.",
+            _all(gauge.network),
+        )
+    return None
+
+
+def rearranged(
+    samples: Samples, gauge: Gauge, fits: Callable[[Network], bool], tolerance: float = TOLERANCE
+) -> Doubt | None:
     """Another network, with other kinks, that fits the rows, or that may and cannot be looked for."""
-    rivals = other_arrangements(samples, gauge)
+    rivals = other_arrangements(samples, gauge, tolerance)
     if rivals is None:
         return Doubt(
             "The rows fall into so few cells between the kinks that units with other kinks may fit them as well; give rows "

@@ -27,9 +27,14 @@ CONFIDENCE = 1e-4  # δ in ln(1/δ)/h
 def exact_precision(information: Information, error: float) -> np.ndarray:
     """(k,) relative precision of the units in normal form, for errors of norm (Σ w e²)^½ = error on the rows."""
     gauge = information.gauge
-    return (
-        SAFETY * error * np.array([gauge.relative_size(i, information.unit_inverse(i)) for i in range(gauge.network.n_units)])
-    )
+    sizes = [gauge.relative_size(i, information.unit_inverse(i)) for i in range(gauge.network.n_units)]
+    return SAFETY * error * np.array(sizes)
+
+
+def exact_regions(information: Information, error: float) -> np.ndarray:
+    """(k, q, q) matrices R with δᵀR⁻¹δ ≤ 1 for what each unit's coordinates may be off by."""
+    units = range(information.gauge.network.n_units)
+    return (SAFETY * error) ** 2 * np.stack([information.unit_inverse(i) for i in units])
 
 
 def separation(gauge: Gauge) -> np.ndarray:

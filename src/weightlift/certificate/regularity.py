@@ -2,7 +2,7 @@
 
     rows            at least 3 p + 30 that are independent, no copies among them
     stationarity    gᵀ(JᵀJ)⁻¹g/σ² small: the distance to the minimum in standard errors
-    tails           no residual, no leverage and no fourth moment that decides alone
+    tails           no residual, no leverage of an input with its copies, and no fourth moment that decides alone
     lack of fit     `lack_of_fit`, with a detection limit well below the smallest unit
     significance    every unit, and the difference of any two, beyond what fitting noise gives: for hyperplanes in d
                     dimensions the best of (en/d)^d patterns gains about 2 d ln(en/d)
@@ -26,7 +26,7 @@ from weightlift.certificate.information import Information
 from weightlift.certificate.lack_of_fit import LEVEL, LackOfFit, lack_of_fit
 from weightlift.certificate.rivals import reflected_rivals
 from weightlift.certificate.rows import DistinctRows, count_distinct, double
-from weightlift.certificate.scores import Scores
+from weightlift.certificate.scores import Scores, SharedLeverages
 from weightlift.certificate.status import Certificate, Status
 from weightlift.namespaces import array_namespace, to_numpy
 from weightlift.risk import Risk, Students
@@ -103,8 +103,11 @@ class _Examination:
                 f"The residuals have outliers or heavy tails (largest {largest:.1f} standard deviations, excess kurtosis "
                 f"{kurtosis:.1f}); remove or weight down the outlying rows."
             )
-        if float(scores[4]) > max(MAX_LEVERAGE, 4 * p / n):
-            yield f"A single row decides the fit (leverage {float(scores[4]):.2f}); remove outlying inputs or give more rows."
+        leverage = float(scores[4])
+        if self.blank.evidence.n_distinct < n:
+            leverage = float(self.samples.fold(SharedLeverages(self.gauge, self.information.half_inverse))[0])
+        if leverage > max(MAX_LEVERAGE, 4 * p / n):
+            yield f"A single input decides the fit (leverage {leverage:.2f}); remove outlying inputs or give more rows."
 
     def _distance(self, shift: float) -> Iterator[str]:
         if shift > MAX_SHIFT * max(10.0, self.gauge.size):

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weightlift.namespaces import Array, array_namespace, to_numpy
+from weightlift.activations import Activation
+from weightlift.namespaces import Array, array_namespace, as_like, to_numpy
 from weightlift.network import Network
 from weightlift.risk import Students
 from weightlift.samples import Block, Sums
@@ -87,6 +88,67 @@ def rounding_bound(students: Students, X: Array, y: Array, z: Array, values: Arr
     a = xp.abs(students.a)
     units = xp.sum(a * ((d + 2) * slope * sizes + (k + 4) * xp.abs(values)), axis=2)[:, 0]
     return 2 * EPS * (units + xp.abs(students.c) + xp.abs(y)) + TINY
+
+
+@dataclass(frozen=True)
+class Directions:
+    """Rows as far as they tell something new about f without biases: x/‖x‖ where φ is homogeneous, for f(tx) = t^q f(x) up to
+    c, and one of x and −x where φ is even or odd."""
+
+    activation: Activation
+
+    def __call__(self, block: Block) -> Block:
+        xp = array_namespace(block.X)
+        X = xp.astype(block.X, xp.float64, copy=False)
+        if self.activation.degree:
+            length = xp.sqrt(xp.sum(X * X, axis=1, keepdims=True))
+            X = X / xp.where(length > 0, length, xp.ones_like(length))
+        if self.activation.parity is not None:
+            first = xp.argmax(xp.astype(X != 0, xp.int8), axis=1)  # the first entry that is not zero
+            lead = xp.take_along_axis(X, first[:, None], axis=1)
+            X = xp.where(lead < 0, -X, X)
+        return block.with_(X=X + 0.0)  # no negative zeros
+
+
+@dataclass(frozen=True, eq=False)
+class Kinks:
+    """Rows on a kink: |zᵢ − kink| ≤ (x̃ᵀRx̃)^½, x̃ = x or (x, 1) and R a region of the unit's coordinates, but for rounding.
+
+    There f has two derivatives in the unit's parameters, one for each side they may move to, and the side is chance: such a row
+    excludes no direction by itself. Called, it counts them; `without` sets their weights to zero.
+    """
+
+    network: Network
+    regions: np.ndarray  # (r, k, q, q), q = d or d + 1: zᵢ may be off by the largest of r
+
+    @property
+    def floats_per_row(self) -> int:
+        return 4 * self.network.n_units + 4 * self.network.n_inputs
+
+    def __call__(self, block: Block) -> Sums:
+        xp = array_namespace(block.X)
+        return (xp.sum(xp.astype(self._on(block), xp.float64)),)
+
+    def without(self, block: Block) -> Block:
+        xp = array_namespace(block.X)
+        w = xp.ones_like(block.y) if block.w is None else block.w
+        return block.with_(w=xp.where(self._on(block), xp.zeros_like(w), w))
+
+    def _on(self, block: Block) -> Array:
+        """(m,)"""
+        X, _, _ = double(block)
+        xp = array_namespace(X)
+        net, d = self.network, X.shape[1]
+        z = xp.abs(Students.of(net).like(X).preactivations(X)[:, 0, :] - net.activation.kinks[0])
+        one = xp.ones((X.shape[0], 1), dtype=X.dtype, device=X.device)
+        inputs = X if self.regions.shape[2] == d else xp.concat([X, one], axis=1)
+        found = xp.zeros(X.shape[0], dtype=xp.bool, device=X.device)
+        for i in range(net.n_units):
+            rounding = (d + 2) * EPS * (xp.matmul(xp.abs(X), as_like(np.abs(net.W[:, i]), X)) + abs(float(net.b[i])))
+            for R in self.regions[:, i]:
+                square = xp.sum(xp.matmul(inputs, as_like(R, X)) * inputs, axis=1)
+                found = found | (z[:, i] - rounding <= xp.sqrt(xp.where(square > 0, square, xp.zeros_like(square))))
+        return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from weightlift.certificate.gauge import Gauge
-from weightlift.certificate.rows import double
-from weightlift.namespaces import array_namespace, as_like, matmul_transposed
+from weightlift.certificate.rows import SKETCH, Directions, double, rounded_keys
+from weightlift.namespaces import array_namespace, as_like, matmul_transposed, to_numpy
 from weightlift.risk import Students
 from weightlift.samples import Block, Sums
 
@@ -63,3 +63,40 @@ class Scores:
         xp = array_namespace(left[0])
         sums = tuple(a + b for a, b in zip(left[:4], right[:4], strict=True))
         return sums + tuple(xp.maximum(a, b) for a, b in zip(left[4:], right[4:], strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class SharedLeverages:
+    """Keys of the inputs and their leverages, each summed over the copies of an input, whose rows of J are parallel.
+
+    With more than `SKETCH` inputs the smallest sums are dropped.
+    """
+
+    gauge: Gauge
+    half_inverse: np.ndarray
+
+    @property
+    def floats_per_row(self) -> int:
+        return 3 * self.gauge.size + 8 * self.gauge.network.n_units
+
+    def __call__(self, block: Block) -> Sums:
+        X, _, w = double(block)
+        xp = array_namespace(X)
+        students = Students.of(self.gauge.network).like(X)
+        J = self.gauge.jacobian(X, students.preactivations(X), students)
+        leverage = to_numpy(w * xp.sum(xp.matmul(J, as_like(self.half_inverse, X)) ** 2, axis=1))
+        told = block if self.gauge.free.b else Directions(self.gauge.network.activation)(block)
+        return _summed(rounded_keys(told, False, positive=False), leverage)
+
+    def merge(self, left: Sums, right: Sums) -> Sums:
+        return _summed(*(np.concatenate(pair) for pair in zip(left, right, strict=True)))
+
+    def finish(self, sums: Sums) -> Sums:
+        return (np.asarray(sums[1].max(initial=0.0)),)
+
+
+def _summed(keys: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    keys, place = np.unique(keys, return_inverse=True)
+    sums = np.bincount(place, values, len(keys))
+    kept = slice(None) if len(keys) <= SKETCH else np.argsort(sums)[-SKETCH:]
+    return keys[kept], sums[kept]

@@ -26,7 +26,7 @@ class Evidence:
     """What was measured, whatever came of it; None where it was not needed or could not be had."""
 
     n_rows: int = 0  # with positive weight
-    n_distinct: int = 0  # different inputs among them
+    n_distinct: int = 0  # different inputs among them; without biases, those that symmetries of f do not make copies
     n_parameters: int = 0  # once scale is fixed
     residual_max: float = math.nan  # largest |f(x) − y|
     rounding_level: float = math.nan  # largest |f(x) − y| in units of its row's bound on rounding errors

@@ -27,14 +27,16 @@ from weightlift.arguments import generator
 from weightlift.certificate import doubts
 from weightlift.certificate.doubts import Doubt, named
 from weightlift.certificate.exactness import (
+    LARGEST_PRECISION,
     ROUNDING_FACTOR,
     disagreement_bound,
     exact_precision,
+    exact_regions,
 )
 from weightlift.certificate.gauge import Gauge
 from weightlift.certificate.information import Information
 from weightlift.certificate.regularity import examine
-from weightlift.certificate.rows import TINY, Agreement, DistinctRows, count_distinct
+from weightlift.certificate.rows import TINY, Agreement, Directions, DistinctRows, Kinks, count_distinct
 from weightlift.certificate.status import Certificate, Evidence, Status
 from weightlift.certificate.uniqueness import symmetries, unique
 from weightlift.errors import ArgumentError, ShapeError
@@ -51,6 +53,7 @@ SINGLE = (
 )
 SPARE_ROWS = 8  # distinct rows beyond the parameters, at least
 RIVAL_LEVEL = 1e3  # a refit need not end as exactly as the fit did to count as another one
+WIDEST = 0.2  # relative size of a region within which units are looked for that noise has moved
 SPARE_SIDE = 5  # distinct rows on a unit's emptier side beyond its coordinates, at least
 
 
@@ -121,7 +124,8 @@ class _Case:
         level, residual, _, rows, error, _, squares, energy = (float(v) for v in samples.fold(Agreement(network)))
         if energy and not SIZES[0] ** 2 < energy / samples.total < SIZES[1] ** 2:
             error = math.inf
-        distinct, _ = count_distinct(samples.fold(DistinctRows(targets=False)))
+        told = samples if bias else samples.map(Directions(network.activation))
+        distinct, _ = count_distinct(told.fold(DistinctRows(targets=False)))
         heldout_level, heldout_rows, heldout_square = 0.0, 0, 0.0
         if heldout is not None and heldout.n:
             found = [float(v) for v in heldout.fold(Agreement(network))]
@@ -176,8 +180,16 @@ class _Case:
                 "The held-out rows are not explained though the fitted ones are; give more rows, or another width."
             )
         precision = exact_precision(information, self.error)
+        clear = self.samples
+        if float(precision.max()) <= LARGEST_PRECISION:
+            clear = self._off_kinks(exact_regions(information, self.error)[None])
+        if clear is not self.samples:
+            information = Information.of(clear, self.gauge)
+            if not information.full_rank:
+                return self._undetermined(information)
+            precision = exact_precision(information, self.error)
         this = replace(self, blank=replace(self.blank, precision=precision))
-        if (doubt := next(this._doubts_of_exactness(information, precision), None)) is not None:
+        if (doubt := next(this._doubts_of_exactness(clear, information, precision), None)) is not None:
             return this._doubted(doubt)
         reasons = [f"All {e.n_rows} rows agree to rounding, {e.n_distinct - p} more than parameters."]
         disagreement = disagreement_bound(e.heldout_rows)
@@ -197,8 +209,16 @@ class _Case:
         evidence = replace(this.blank.evidence, disagreement=disagreement)
         return replace(this.blank, status=Status.EXACT, reasons=tuple(reasons), evidence=evidence)
 
-    def _doubts_of_exactness(self, information: Information, precision: np.ndarray) -> Iterator[Doubt]:
-        """Cheapest first: identifiability of the function, then on the rows, then by refits."""
+    def _off_kinks(self, regions: np.ndarray) -> Samples:
+        """The rows without those on a kink: J has one of two derivatives there, if φ′ jumps, and sides are chance."""
+        net = self.gauge.network
+        if not net.activation.kinks:
+            return self.samples
+        kinks = Kinks(net, regions)
+        return self.samples.map(kinks.without) if int(self.samples.fold(kinks)[0]) else self.samples
+
+    def _doubts_of_exactness(self, clear: Samples, information: Information, precision: np.ndarray) -> Iterator[Doubt]:
+        """Cheapest first: identifiability of the function, then on the rows clear of the kinks, then by refits."""
         net, samples, gauge = self.gauge.network, self.samples, self.gauge
         yield from _found(doubts.blurred(precision), doubts.close(gauge, precision))
         if not unique(net.activation):
@@ -209,9 +229,11 @@ class _Case:
             )
         tol = max(1e-12, 10 * float(precision.max()))
         yield from _found(doubts.other_signs(self.blank.network, offset=self.blank.offset, tol=tol))
-        yield from _found(doubts.empty_sides(samples, gauge, SPARE_SIDE))
-        yield from _found(doubts.reflected(samples, information, self._as_exact))
-        yield from _found(doubts.rearranged(samples, gauge, self._as_exact))
+        yield from _found(doubts.empty_sides(clear, gauge, SPARE_SIDE))
+        yield from _found(doubts.few_values(samples, gauge), doubts.unconfirmed(clear, information))
+        yield from _found(doubts.reflected(clear, information, self._as_exact))
+        yield from _found(doubts.exchanged(samples, gauge, self._as_exact))
+        yield from _found(doubts.rearranged(clear, gauge, self._as_exact))
 
     def _as_exact(self, rival: Network) -> bool:
         """Whether another network than this one explains the rows nearly as exactly."""
@@ -231,10 +253,10 @@ class _Case:
             return this._failed(
                 "The held-out rows have larger residuals than the fitted ones; give more rows, or another width."
             )
-        doubt = next(this._doubts_of_regions(), None)
+        doubt = next(this._doubts_of_regions(information), None)
         return finding if doubt is None else this._doubted(doubt)
 
-    def _doubts_of_regions(self) -> Iterator[Doubt]:
+    def _doubts_of_regions(self, information: Information) -> Iterator[Doubt]:
         net = self.gauge.network
         if not unique(net.activation):
             yield Doubt(
@@ -245,7 +267,15 @@ class _Case:
         spare = 2 * (net.n_inputs + 1) - self.gauge.unit_size
         yield from _found(doubts.other_signs(self.blank.network, offset=self.blank.offset, tol=1e-6))
         yield from _found(doubts.empty_sides(self.samples, self.gauge, spare))
-        yield from _found(doubts.rearranged(self.samples, self.gauge, self._as_good))
+        assert self.blank.precision is not None
+        assert self.blank.regions is not None
+        clear = self._off_kinks(self.blank.regions)
+        if clear is not self.samples:
+            yield from _found(doubts.on_kinks(information, Information.of(clear, self.gauge), self.blank.precision))
+        size = min(WIDEST, float(self.blank.precision.max()))
+        yield from _found(doubts.few_values(self.samples, self.gauge, size))
+        yield from _found(doubts.exchanged(self.samples, self.gauge, self._as_good))
+        yield from _found(doubts.rearranged(clear, self.gauge, self._as_good, size))
 
     def _as_good(self, rival: Network) -> bool:
         """Whether another network than this one has nearly as small a sum of squares, 60 σ² being far beyond chance."""
