@@ -10,7 +10,7 @@ import pytest
 
 import weightlift as wl
 from weightlift import activations, samples
-from weightlift.certificate.exchanges import exchanged
+from weightlift.certificate.exchanges import exchanged, some_inputs
 from weightlift.certificate.gauge import Gauge
 from weightlift.certificate.rows import Directions, DistinctRows
 from weightlift.refinement.gauss_newton import gauss_newton
@@ -41,6 +41,20 @@ def test_units_that_may_exchange_their_halves_are_ambiguous(activation: str, see
     assert wl.certify(one, X, one.predict(X)).status is wl.Status.EXACT
 
 
+def test_exchanges_among_many_binary_columns(seed: int) -> None:
+    """Two units that differ along one of thirty, and, beside them, units in general position."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 2, (600, 30)) - 0.5
+    w = rng.standard_normal(30)
+    W = np.column_stack([w, w, rng.standard_normal((30, 2))])
+    W[7, :2] = 0.9, -1.4
+    net = wl.Network(W, [1, 1, 1, -1], [0.3, -0.2, 0.5, -0.4])
+    assert wl.certify(net, X, net.predict(X)).status is wl.Status.AMBIGUOUS
+    W = rng.standard_normal((30, 4))
+    net = replace(net, W=W)
+    assert wl.certify(net, X, net.predict(X)).status is wl.Status.EXACT
+
+
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
 def test_with_noise_too(activation: str, seed: int) -> None:
     one, other, X = exchangeable(activation, seed, 2000)
@@ -51,7 +65,8 @@ def test_with_noise_too(activation: str, seed: int) -> None:
 
 def test_the_exchanged_network_is_among_the_rivals(as_xp) -> None:
     one, other, X = exchangeable("relu", 0, 80)
-    rivals = exchanged(samples.open(as_xp(X), as_xp(one.predict(X))), Gauge.of(one, bias=True, offset=False))
+    inputs = some_inputs(samples.open(as_xp(X), as_xp(one.predict(X))))
+    rivals = exchanged(inputs, Gauge.of(one, bias=True, offset=False))
     assert any(rival.equivalent(other, 1e-9) for rival in rivals)
 
 

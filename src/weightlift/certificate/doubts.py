@@ -20,7 +20,7 @@ import numpy as np
 from weightlift.certificate.absorption import absorbed_patterns
 from weightlift.certificate.cells import TOLERANCE, other_arrangements
 from weightlift.certificate.exactness import LARGEST_PRECISION, separation
-from weightlift.certificate.exchanges import SomeRows, discrete
+from weightlift.certificate.exchanges import discrete
 from weightlift.certificate.exchanges import exchanged as exchanged_rivals
 from weightlift.certificate.gauge import Gauge
 from weightlift.certificate.information import Information
@@ -112,14 +112,13 @@ def on_kinks(information: Information, clear: Information, precision: np.ndarray
     return Doubt(reason, units)
 
 
-def few_values(samples: Samples, gauge: Gauge, tolerance: float = 1e-9) -> Doubt | None:
+def few_values(X: np.ndarray, gauge: Gauge, tolerance: float = 1e-9) -> Doubt | None:
     """One unit, two, or all see a row through their zᵢ alone, and need more different ones than they have parameters.
 
     With inputs of a lattice these may be few, however many the rows: a unit of one binary input has two. tolerance: relative
     difference below which values count as the same.
     """
     net, k = gauge.network, gauge.network.n_units
-    _, X = samples.fold(SomeRows(samples.d))
     labels = np.stack([_values(z, tolerance) for z in (X @ net.W + net.b).T], axis=1)
     tied = [i for i in range(k) if 2 * labels[:, i].max(initial=0) < len(X)]
     sets = [(i,) for i in tied] + list(itertools.combinations(tied, 2)) + ([tuple(tied)] if len(tied) > 2 else [])
@@ -146,9 +145,8 @@ def _values(z: np.ndarray, tolerance: float) -> np.ndarray:
     return labels
 
 
-def unconfirmed(samples: Samples, information: Information) -> Doubt | None:
+def unconfirmed(X: np.ndarray, samples: Samples, information: Information) -> Doubt | None:
     """An input of leverage one determines something that no other input confirms; in general position none has it."""
-    _, X = samples.fold(SomeRows(samples.d))
     if not discrete(X).any():
         return None
     leverage = float(samples.fold(SharedLeverages(information.gauge, information.half_inverse))[0])
@@ -176,9 +174,11 @@ def reflected(samples: Samples, information: Information, fits: Callable[[Networ
     return None
 
 
-def exchanged(samples: Samples, gauge: Gauge, fits: Callable[[Network], bool]) -> Doubt | None:
+def exchanged(
+    X: np.ndarray, samples: Samples, gauge: Gauge, fits: Callable[[Network], bool]
+) -> Doubt | None:
     """Another network, whose units are these ones in other places on some of the rows."""
-    rivals = exchanged_rivals(samples, gauge)
+    rivals = exchanged_rivals(X, gauge)
     if any(fits(rival) for rival in (refined(samples, rivals, gauge.free.names, RIVAL_DAMPING) if rivals else [])):
         return Doubt(
             "The rows lie on two hyperplanes, and a network whose units have exchanged places on one of them fits as well: "

@@ -23,7 +23,7 @@ import scipy.linalg
 
 from weightlift.certificate.gauge import Gauge
 from weightlift.certificate.rows import rounded_keys
-from weightlift.namespaces import array_namespace, to_numpy
+from weightlift.namespaces import array_namespace, from_numpy, to_numpy
 from weightlift.network import Network
 from weightlift.samples import Block, Samples, Sums
 
@@ -40,30 +40,29 @@ FLAT = 1e-3  # least singular value of the quadratic functions, beside the large
 class SomeRows:
     """`ROWS` different inputs of positive weight, those with the least hashes: keys (m,) and X (m, d)."""
 
-    d: int
-
-    @property
-    def floats_per_row(self) -> int:
-        return 8
+    floats_per_row: int = 8
 
     def __call__(self, block: Block) -> Sums:
         xp = array_namespace(block.X)
-        X = to_numpy(xp.astype(block.X, xp.float64))
-        return _least(rounded_keys(block, False), X if block.w is None else X[to_numpy(block.w) > 0])
+        rows = np.arange(block.y.shape[0]) if block.w is None else np.flatnonzero(to_numpy(block.w) > 0)
+        keys, first = np.unique(rounded_keys(block, False), return_index=True)
+        some = xp.take(block.X, from_numpy(rows[first[:ROWS]], like=block.X), axis=0)
+        return keys[:ROWS], to_numpy(xp.astype(some, xp.float64))
 
     def merge(self, left: Sums, right: Sums) -> Sums:
-        return _least(*(np.concatenate(pair) for pair in zip(left, right, strict=True)))
+        keys, X = (np.concatenate(pair) for pair in zip(left, right, strict=True))
+        keys, first = np.unique(keys, return_index=True)
+        return keys[:ROWS], X[first[:ROWS]]
 
 
-def _least(keys: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    keys, first = np.unique(keys, return_index=True)
-    return keys[:ROWS], X[first[:ROWS]]
+def some_inputs(samples: Samples) -> np.ndarray:
+    """(m, d) at most `ROWS` of the different inputs, each as likely to be among them."""
+    return np.asarray(samples.fold(SomeRows())[1])
 
 
-def exchanged(samples: Samples, gauge: Gauge) -> list[Network]:
-    """Networks whose units have exchanged places on some of the rows, to be refitted."""
+def exchanged(X: np.ndarray, gauge: Gauge) -> list[Network]:
+    """Networks whose units have exchanged places on some of the inputs X (m, d), to be refitted."""
     net = gauge.network
-    _, X = samples.fold(SomeRows(samples.d))
     inputs = np.hstack([X, np.ones((len(X), 1))]) if gauge.free.b else X
     scale = np.sqrt(np.mean(inputs**2, axis=0))
     scale = np.where(scale > 0, scale, 1.0)
@@ -123,11 +122,8 @@ def _parts(inputs: np.ndarray, h: np.ndarray) -> list[tuple[float, np.ndarray]]:
     large = np.abs(h) > SUSPECT * size
     if not size or large.sum() <= inputs.shape[1]:
         return []
-    columns = inputs if inputs.shape[1] <= MOST_BITS else inputs[:, discrete(inputs)]
-    if not 0 < columns.shape[1] <= MOST_BITS:
-        return []
     found = []
-    for v in _bits(columns[large] / h[large, None]).T:
+    for v in _bits(_told_apart(inputs, h)[large] / h[large, None]).T:
         if v.all() or not v.any():
             continue
         e = np.linalg.lstsq(inputs[large], v * h[large])[0]
@@ -138,6 +134,18 @@ def _parts(inputs: np.ndarray, h: np.ndarray) -> list[tuple[float, np.ndarray]]:
     return sorted(found, key=lambda pair: pair[0])[:MOST_OF_A_PAIR]
 
 
+def _told_apart(inputs: np.ndarray, h: np.ndarray) -> np.ndarray:
+    """The columns that e may depend on: all, if they are few; else the discrete ones, whose values are what usually cuts rows
+    into hyperplanes; else those of them that h depends on most."""
+    if inputs.shape[1] <= MOST_BITS:
+        return inputs
+    columns = inputs[:, discrete(inputs)]
+    if columns.shape[1] <= MOST_BITS:
+        return columns
+    slopes = np.linalg.lstsq(inputs, h)[0][discrete(inputs)]
+    return columns[:, np.sort(np.argsort(-np.abs(slopes), kind="stable")[:MOST_BITS])]
+
+
 def discrete(inputs: np.ndarray) -> np.ndarray:
     """(d,) columns most of whose values occur more than once."""
     return np.array([2 * len(np.unique(column)) <= len(column) for column in inputs.T])
@@ -145,6 +153,8 @@ def discrete(inputs: np.ndarray) -> np.ndarray:
 
 def _bits(C: np.ndarray) -> np.ndarray:
     """(rows, m) vectors of the column space of C whose entries are 0 or 1 within `SUSPECT`, rounded."""
+    if not C.shape[1]:
+        return np.zeros((len(C), 0))
     Q, R, _ = scipy.linalg.qr(C, mode="economic", pivoting=True)
     r = int(np.count_nonzero(np.abs(np.diagonal(R)) > 1e-9 * abs(R[0, 0])))
     Q = Q[:, :r]

@@ -11,7 +11,7 @@ may have had units reflected, which changes no value but its rounding: then s an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -107,7 +107,7 @@ class Directions:
             first = xp.argmax(xp.astype(X != 0, xp.int8), axis=1)  # the first entry that is not zero
             lead = xp.take_along_axis(X, first[:, None], axis=1)
             X = xp.where(lead < 0, -X, X)
-        return block.with_(X=X + 0.0)  # no negative zeros
+        return replace(block, X=X + 0.0)  # no negative zeros
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +132,7 @@ class Kinks:
     def without(self, block: Block) -> Block:
         xp = array_namespace(block.X)
         w = xp.ones_like(block.y) if block.w is None else block.w
-        return block.with_(w=xp.where(self._on(block), xp.zeros_like(w), w))
+        return replace(block, w=xp.where(self._on(block), xp.zeros_like(w), w))
 
     def _on(self, block: Block) -> Array:
         """(m,)"""

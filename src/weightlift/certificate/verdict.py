@@ -33,6 +33,7 @@ from weightlift.certificate.exactness import (
     exact_precision,
     exact_regions,
 )
+from weightlift.certificate.exchanges import some_inputs
 from weightlift.certificate.gauge import Gauge
 from weightlift.certificate.information import Information
 from weightlift.certificate.regularity import examine
@@ -230,9 +231,10 @@ class _Case:
         tol = max(1e-12, 10 * float(precision.max()))
         yield from _found(doubts.other_signs(self.blank.network, offset=self.blank.offset, tol=tol))
         yield from _found(doubts.empty_sides(clear, gauge, SPARE_SIDE))
-        yield from _found(doubts.few_values(samples, gauge), doubts.unconfirmed(clear, information))
+        X = some_inputs(samples)
+        yield from _found(doubts.few_values(X, gauge), doubts.unconfirmed(X, clear, information))
         yield from _found(doubts.reflected(clear, information, self._as_exact))
-        yield from _found(doubts.exchanged(samples, gauge, self._as_exact))
+        yield from _found(doubts.exchanged(X, samples, gauge, self._as_exact))
         yield from _found(doubts.rearranged(clear, gauge, self._as_exact))
 
     def _as_exact(self, rival: Network) -> bool:
@@ -273,8 +275,9 @@ class _Case:
         if clear is not self.samples:
             yield from _found(doubts.on_kinks(information, Information.of(clear, self.gauge), self.blank.precision))
         size = min(WIDEST, float(self.blank.precision.max()))
-        yield from _found(doubts.few_values(self.samples, self.gauge, size))
-        yield from _found(doubts.exchanged(self.samples, self.gauge, self._as_good))
+        X = some_inputs(self.samples)
+        yield from _found(doubts.few_values(X, self.gauge, size))
+        yield from _found(doubts.exchanged(X, self.samples, self.gauge, self._as_good))
         yield from _found(doubts.rearranged(clear, self.gauge, self._as_good, size))
 
     def _as_good(self, rival: Network) -> bool:
