@@ -234,7 +234,7 @@ class _Case:
         X = some_inputs(samples)
         yield from _found(doubts.few_values(X, gauge), doubts.unconfirmed(X, clear, information))
         yield from _found(doubts.reflected(clear, information, self._as_exact))
-        yield from _found(doubts.exchanged(X, samples, gauge, self._as_exact))
+        yield from _found(doubts.exchanged(X, samples, gauge, self._as_exact, max(doubts.TOLERANCE, tol)))
         yield from _found(doubts.rearranged(clear, gauge, self._as_exact))
 
     def _as_exact(self, rival: Network) -> bool:
@@ -277,7 +277,7 @@ class _Case:
         size = min(WIDEST, float(self.blank.precision.max()))
         X = some_inputs(self.samples)
         yield from _found(doubts.few_values(X, self.gauge, size))
-        yield from _found(doubts.exchanged(X, self.samples, self.gauge, self._as_good))
+        yield from _found(doubts.exchanged(X, self.samples, self.gauge, self._as_good, size))
         yield from _found(doubts.rearranged(clear, self.gauge, self._as_good, size))
 
     def _as_good(self, rival: Network) -> bool:
