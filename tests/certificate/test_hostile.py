@@ -11,7 +11,7 @@ import pytest
 from benchmarks import hostile
 from benchmarks.hostile_cases import FAMILIES, Case
 
-from weightlift import draw, teachers
+from weightlift import Network, draw, teachers
 from weightlift.certificate import Certificate, certify
 
 CASES = list(itertools.islice(hostile.keys(100), 60))
@@ -79,3 +79,11 @@ def _exact_case() -> tuple[Case, Certificate]:
     X, y = draw(truth, 120, rng=4)
     case = Case(X, y, truth, truth, lambda n, rng: rng.standard_normal((n, 5)))
     return case, certify(truth, X, y)
+
+
+def test_a_unit_that_hardly_acts_does_not_overflow() -> None:
+    """φ′ near 1e-160 has a square, but its inverse squared is infinite."""
+    X = np.random.default_rng(0).standard_normal((200, 2))
+    for b, a in itertools.product(range(-368, -354, 2), (0.1, 0.01, 0.001)):
+        net = Network([[1.0, 0.01], [0.5, -0.01]], [1.0, a], [0.0, b], activation="softplus")
+        assert not certify(net, X, net.predict(X))

@@ -5,7 +5,7 @@
     unconfirmed                     of the rows: an input that alone determines a parameter
     few_values                      of the rows: units that see no more different inputs than they have parameters
     reflected                       a network with reflected units that fits as well, found by a refit (`absorption`)
-    exchanged                       a network whose units take each other's places on some rows, found by a refit (`exchanges`, `places`)
+    exchanged                       a network whose units take each other's places on some rows (`exchanges`, `places`)
     rearranged                      a network with other kinks that fits as well, found by a refit (`cells`)
 """
 
@@ -34,7 +34,6 @@ from weightlift.network import Network
 from weightlift.samples import Samples
 
 RIVAL_DAMPING = 1e-9
-NARROWER = 1.0, 5.0, 25.0  # tolerances than what noise may have moved a unit by, which it hardly ever has
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +179,7 @@ def exchanged(
     X: np.ndarray, samples: Samples, gauge: Gauge, fits: Callable[[Network], bool], tolerance: float = TOLERANCE
 ) -> Doubt | None:
     """Another network, whose units are these ones in other places on some of the rows."""
-    rivals = [*permuted(X, gauge, [tolerance / narrower for narrower in NARROWER if tolerance >= narrower * TOLERANCE]), *exchanged_rivals(X, gauge)]
+    rivals = [*permuted(X, gauge, tolerance, TOLERANCE), *exchanged_rivals(X, gauge)]
     if any(fits(rival) for rival in (refined(samples, rivals, gauge.free.names, RIVAL_DAMPING) if rivals else [])):
         return Doubt(
             "The rows lie on few hyperplanes, and a network whose units have exchanged places on one of them fits as well: "

@@ -72,7 +72,7 @@ class Information:
 
     @property
     def full_rank(self) -> bool:
-        return self.condition <= MAX_CONDITION
+        return self.condition <= MAX_CONDITION and bool(np.isfinite(self.inverse).all())
 
     @cached_property
     def least_eigenvalue(self) -> float:

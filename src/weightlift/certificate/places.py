@@ -12,7 +12,7 @@ Cost  none for inputs without discrete columns; else at most `MOST_CHOICES` prod
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,8 +24,10 @@ from weightlift.network import Network
 MOST_PLACES = 256
 MOST_CHOICES = 20_000
 MOST_FUNCTIONS, MOST_NODES, MOST_COVERS = 128, 2_000, 16
+MOST_PAIRS, MOST_CUTS = 64, 64
 MOST_SIGNS = 6  # units of which every sign is tried
 MOST_RIVALS = 16
+NARROWER = 1.0, 2.0, 4.0, 8.0, 16.0, 32.0
 EQUAL = 0.1  # relative difference of output weights that may be equal
 ATOM = 0.02  # share of the rows with one value that makes a column discrete
 CHANGE = 0.25  # of f, relative to its standard deviation, that a refit may undo
@@ -40,29 +42,52 @@ class Group:
     either: bool
 
 
-def permuted(X: np.ndarray, gauge: Gauge, tolerances: Iterable[float]) -> list[Network]:
+def permuted(X: np.ndarray, gauge: Gauge, tolerance: float, least: float) -> list[Network]:
     """Networks whose units have other places on some of the inputs X (m, d), to be refitted.
 
-    tolerances: of the zᵢ, relative to their size. A wide one may be too wide to tell values apart: narrower ones help then.
+    tolerance: of the zᵢ, relative to their size. It may be too wide to tell values apart: narrower ones, down to the least,
+    are tried as well.
     """
-    net = gauge.network
-    cut = _repeating(X)
-    if not cut.any():
-        return []
-    places = np.unique(X[:, cut], axis=0)
-    if len(places) > MOST_PLACES:
-        places = np.random.default_rng(0).permutation(places)[:MOST_PLACES]
-    inputs = np.hstack([places, np.ones((len(places), 1))]) if gauge.free.b else places
     found: list[tuple[float, Network]] = []
-    for tolerance in tolerances:
-        for group in _groups(X, net, cut, tolerance):
-            Z = (places @ net.W[np.ix_(cut, group.units)] + net.b[group.units]) * group.signs
-            width = tolerance * float(np.sqrt(np.mean((X @ net.W[:, group.units] + net.b[group.units]) ** 2)))
-            for U in _rearranged(inputs, Z, group.either, width):
-                rivals = _networks(gauge, group, cut, U)
-                found += [(_change(X, net, rival, gauge.free.c), rival) for rival in rivals]
+    for cut in _cuts(X, gauge.network, tolerance):
+        places = np.unique(X[:, cut], axis=0)
+        if len(places) > MOST_PLACES:
+            places = np.random.default_rng(0).permutation(places)[:MOST_PLACES]
+        for group in _groups(X, gauge.network, cut, tolerance):
+            found += _in_other_places(X, gauge, places, cut, group, (tolerance, least))
     found.sort(key=lambda pair: pair[0])
     return [rival for change, rival in found[:MOST_RIVALS] if change <= CHANGE]
+
+
+def _in_other_places(
+    X: np.ndarray, gauge: Gauge, places: np.ndarray, cut: np.ndarray, group: Group, tolerances: tuple[float, float]
+) -> Iterator[tuple[float, Network]]:
+    """Rivals, with the change of f that they make."""
+    net, (tolerance, least) = gauge.network, tolerances
+    inputs = np.hstack([places, np.ones((len(places), 1))]) if gauge.free.b else places
+    Z = (places @ net.W[np.ix_(cut, group.units)] + net.b[group.units]) * group.signs
+    size = float(np.sqrt(np.mean((X @ net.W[:, group.units] + net.b[group.units]) ** 2)))
+    for width in (size * tolerance / narrower for narrower in NARROWER if tolerance >= narrower * least):
+        for U in _rearranged(inputs, Z, group.either, width):
+            for rival in _networks(gauge, group, cut, U):
+                yield _change(X, net, rival, gauge.free.c), rival
+
+
+def _cuts(X: np.ndarray, net: Network, tolerance: float) -> list[np.ndarray]:
+    """Sets of columns along which u and the zᵢ may differ: all that repeat, and those of them where two or three units do."""
+    repeating = _repeating(X)
+    scaled = net.W * np.sqrt(np.mean(X**2, axis=0))[:, None]
+    width = tolerance * np.sqrt(np.mean((X @ net.W + net.b) ** 2, axis=0))
+    pairs = {}
+    for i, j in itertools.combinations(range(net.n_units), 2):
+        nearer = min((scaled[:, i] - t * scaled[:, j] for t in (1.0, -1.0)), key=lambda g: float(g @ g))
+        differ = np.abs(nearer) > max(width[i], width[j])
+        if not (differ & ~repeating).any():
+            pairs[i, j] = differ
+    few = dict(itertools.islice(pairs.items(), MOST_PAIRS))
+    threes = [few[p] | few[q] for p, q in itertools.combinations(few, 2) if set(p) & set(q)]
+    cuts = {cut.tobytes(): cut for cut in (repeating, *pairs.values(), *threes) if cut.any()}
+    return list(cuts.values())[:MOST_CUTS]
 
 
 def _repeating(X: np.ndarray) -> np.ndarray:
@@ -190,10 +215,10 @@ def _networks(gauge: Gauge, group: Group, cut: np.ndarray, functions: np.ndarray
     if 0 < len(negative) < m <= MOST_SIGNS and len(reflection(net.activation)[1]) > 1:
         orders = []
         for chosen in itertools.combinations(range(m), len(negative)):
-            order = np.zeros(m, dtype=int)
-            order[negative] = chosen
-            order[np.setdiff1d(np.arange(m), negative)] = np.setdiff1d(np.arange(m), chosen)
-            orders.append(tuple(order.tolist()))
+            place = np.zeros(m, dtype=int)
+            place[negative] = chosen
+            place[np.setdiff1d(np.arange(m), negative)] = np.setdiff1d(np.arange(m), chosen)
+            orders.append(tuple(place.tolist()))
     for turn, order in itertools.product(turns, orders):
         U = (functions * turn[:, None])[list(order)].T * group.signs
         W, b = net.W.copy(), net.b.copy()

@@ -25,6 +25,7 @@ import numpy as np
 
 from weightlift.arguments import generator
 from weightlift.certificate import doubts
+from weightlift.certificate.cells import TOLERANCE
 from weightlift.certificate.doubts import Doubt, named
 from weightlift.certificate.exactness import (
     LARGEST_PRECISION,
@@ -234,7 +235,7 @@ class _Case:
         X = some_inputs(samples)
         yield from _found(doubts.few_values(X, gauge), doubts.unconfirmed(X, clear, information))
         yield from _found(doubts.reflected(clear, information, self._as_exact))
-        yield from _found(doubts.exchanged(X, samples, gauge, self._as_exact, max(doubts.TOLERANCE, tol)))
+        yield from _found(doubts.exchanged(X, samples, gauge, self._as_exact, max(TOLERANCE, tol)))
         yield from _found(doubts.rearranged(clear, gauge, self._as_exact))
 
     def _as_exact(self, rival: Network) -> bool:
