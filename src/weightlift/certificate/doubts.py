@@ -12,8 +12,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,6 +35,7 @@ from weightlift.network import Network
 from weightlift.samples import Samples
 
 RIVAL_DAMPING = 1e-9
+SINGLE_ROWS = 4  # on a side of a kink, each of which is moved to the other
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,17 +102,49 @@ def empty_sides(samples: Samples, gauge: Gauge, spare: int) -> Doubt | None:
     return Doubt(reason, few, least_rows=tuple(int(r) for r in rows))
 
 
-def on_kinks(information: Information, clear: Information, precision: np.ndarray) -> Doubt | None:
-    """Units that only rows within noise of a kink determine: on which side these are is chance. clear: JᵀJ without them."""
+def on_kinks(
+    X: np.ndarray, samples: Samples, information: Information, clear: Information, precision: np.ndarray, regions: np.ndarray
+) -> Doubt | None:
+    """Units that only rows within noise of a kink determine: on which side these are is chance.
+
+    clear: JᵀJ without the rows that any unit in the regions (r, k, q, q) has on its kink. What suffices without them is not in
+    doubt; else the unit is moved to where they change sides, some of them at a time, as others may take their place.
+    """
     gauge = information.gauge
     units = _all(gauge.network)
-    if clear.full_rank:
-        before, after = (np.array([gauge.relative_size(i, J.unit_inverse(i)) for i in units]) for J in (information, clear))
-        units = tuple(np.flatnonzero(~(precision * after / before <= 1.0)).tolist())
+    before = np.array([gauge.relative_size(i, information.unit_inverse(i)) for i in units])
+
+    def undetermined(i: int, there: Information) -> bool:
+        return not (there.full_rank and precision[i] * gauge.relative_size(i, there.unit_inverse(i)) <= before[i])
+
+    units = tuple(i for i in units if undetermined(i, clear))
+    moved = {i: (Information.of(samples, near) for near in _across(X, gauge, i, regions[:, i])) for i in units}
+    units = tuple(i for i in units if any(undetermined(i, there) for there in moved[i]))
     if not units:
         return None
     reason = f"{named(units)} determined by rows on a kink alone, within the noise; give rows elsewhere, or more of them."
     return Doubt(reason, units)
+
+
+def _across(X: np.ndarray, gauge: Gauge, i: int, regions: np.ndarray) -> Iterator[Gauge]:
+    """The network with unit i moved, within its regions (r, q, q), so that rows near its kink change sides.
+
+    θ − R x̃/(x̃ᵀRx̃)^½ is where z falls most at x̃; x̃ is the mean of all rows that may change from one side, or one of them.
+    """
+    net, q = gauge.network, gauge.free.inputs(gauge.network.n_inputs)
+    inputs = np.hstack([X, np.ones((len(X), 1))])[:, :q]
+    z = X @ net.W[:, i] + net.b[i] - net.activation.kinks[0]
+    for R, side in itertools.product(regions[:, :q, :q], (1.0, -1.0)):
+        reach = np.sqrt(np.maximum(((inputs @ R) * inputs).sum(axis=1), np.finfo(float).tiny))
+        near = inputs[(side * z > 0) & (side * z <= reach)]
+        if not len(near):
+            continue
+        for x in [near.mean(axis=0), *near[np.linspace(0, len(near) - 1, SINGLE_ROWS).astype(int)]]:
+            step = -side * (R @ x) / math.sqrt(max(float(x @ R @ x), np.finfo(float).tiny))
+            W, b = net.W.copy(), net.b.copy()
+            W[:, i] += step[: net.n_inputs]
+            b[i] += step[-1] if gauge.free.b else 0.0
+            yield replace(gauge, network=replace(net, W=W, b=b))
 
 
 def few_values(X: np.ndarray, gauge: Gauge, tolerance: float = 1e-9) -> Doubt | None:

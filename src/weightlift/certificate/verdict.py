@@ -272,11 +272,12 @@ class _Case:
         yield from _found(doubts.empty_sides(self.samples, self.gauge, spare))
         assert self.blank.precision is not None
         assert self.blank.regions is not None
-        clear = self._off_kinks(self.blank.regions)
+        precision, regions = self.blank.precision, self.blank.regions
+        clear, X = self._off_kinks(regions), some_inputs(self.samples)
         if clear is not self.samples:
-            yield from _found(doubts.on_kinks(information, Information.of(clear, self.gauge), self.blank.precision))
-        size = min(WIDEST, float(self.blank.precision.max()))
-        X = some_inputs(self.samples)
+            without = Information.of(clear, self.gauge)
+            yield from _found(doubts.on_kinks(X, self.samples, information, without, precision, regions))
+        size = min(WIDEST, float(precision.max()))
         yield from _found(doubts.few_values(X, self.gauge, size))
         yield from _found(doubts.exchanged(X, self.samples, self.gauge, self._as_good, size))
         yield from _found(doubts.rearranged(clear, self.gauge, self._as_good, size))
