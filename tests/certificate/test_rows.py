@@ -159,9 +159,25 @@ def test_scores_are_sums_over_rows(seed: int) -> None:
     r = net.predict(X) - y
     h = w * np.einsum("ij,jk,ik->i", J, np.linalg.inv(J.T * w @ J), J)
     meat, jackknife, fourth, squares, leverage, largest = source.fold(Scores(gauge, information.half_inverse))
-    np.testing.assert_allclose(meat, J.T * (w * r) ** 2 @ J, rtol=1e-9)
-    np.testing.assert_allclose(jackknife, J.T * (w * r / (1 - h)) ** 2 @ J, rtol=1e-6)
+    H = np.linalg.inv(J.T * w @ J)
+    for scores, left in ((meat, 1.0), (jackknife, 1 - h)):
+        expected = H @ (J.T * (w * r / left) ** 2 @ J) @ H
+        np.testing.assert_allclose(information.sandwich(scores), expected, rtol=1e-6, atol=1e-9 * np.abs(expected).max())
     assert float(fourth) == pytest.approx(float((w**2 * r**4).sum()))
     assert float(squares) == pytest.approx(float((w * r**2).sum()))
     assert float(leverage) == pytest.approx(float(h.max()), rel=1e-6)
     assert float(largest) == pytest.approx(float((np.sqrt(w / (1 - h)) * np.abs(r)).max()), rel=1e-6)
+
+
+def test_no_variance_is_negative_whatever_the_conditioning(seed: int) -> None:
+    """Two units that are nearly one, and columns of very different sizes."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((300, 4)) * np.array([1.0, 1e3, 1e-3, 1.0])
+    w = np.array([1.0, 1e-3, 1e3, 0.5])
+    for gap in (1e-3, 1e-4, 3e-5):
+        net = Network(np.column_stack([w, w * (1 + gap * rng.standard_normal(4))]), [1.0, -1.0], activation="tanh")
+        source = samples.open(X, net.predict(X) + np.exp(2 * X[:, 0]) * rng.standard_normal(300))
+        information = Information.of(source, Gauge.of(net, bias=False, offset=False))
+        if information.full_rank:
+            for scores in source.fold(Scores(information.gauge, information.half_inverse))[:2]:
+                assert np.diagonal(information.sandwich(scores)).min() > 0

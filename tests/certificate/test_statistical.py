@@ -158,6 +158,15 @@ def test_enclosing_ellipsoid_holds_the_sum() -> None:
     np.testing.assert_array_equal(enclosing(A, points[:, :0]), A)
 
 
+def test_enclosing_ellipsoid_of_points_in_a_plane(seed: int) -> None:
+    """Points that span less, but for rounding, at any scale."""
+    rng = np.random.default_rng(seed)
+    for size in 10.0 ** np.arange(-8, 9, 4):
+        points = size * rng.standard_normal((6, 2)) @ rng.standard_normal((2, 40)) * np.logspace(0, -10, 6)[:, None]
+        R = enclosing(np.eye(6), points)
+        assert (points * np.linalg.solve(R, points)).sum(axis=0).max() <= 1.0
+
+
 def test_without_unseen_units_the_regions_are_the_confidence_ellipsoids(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     truth, X, y = relu(seed)
     net = fitted(truth, X, y)

@@ -70,7 +70,7 @@ def inference(
     variance = scale * information.rss / (n - p)
     classical = variance / scale * information.inverse
     meat = to_numpy(samples.fold(Scores(gauge, information.half_inverse))[0])
-    sandwich = n / (n - p) * information.inverse @ meat @ information.inverse
+    sandwich = n / (n - p) * information.sandwich(meat)
     return Inference(
         normal, bias, offset, robust, n, p, math.sqrt(variance), scale * information.rss, scale * squares, classical, sandwich
     )

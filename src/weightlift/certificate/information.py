@@ -96,6 +96,10 @@ class Information:
         assert self._factor is not None
         return np.asarray(self._scale[:, None] * self._factor)
 
+    def sandwich(self, scores: np.ndarray) -> np.ndarray:
+        """L scores Lᵀ, L Lᵀ = (Σ w jjᵀ)⁻¹: a covariance, of scores Lᵀ(…)L that are well scaled whatever the conditioning."""
+        return np.asarray(self.half_inverse @ scores @ self.half_inverse.T)
+
     def unit_inverse(self, i: int) -> np.ndarray:
         """The block of the inverse that belongs to unit i."""
         at = self.gauge.coordinates(i)

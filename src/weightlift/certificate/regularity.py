@@ -119,8 +119,7 @@ class _Examination:
     def _judge(self, fit: LackOfFit, variance: float, scores: list[np.ndarray], shift: float) -> Certificate:
         """variance: σ² as it belongs to Σ w r² with the weights as given."""
         classical = variance * self.information.inverse
-        inverse = self.information.inverse
-        robust = inverse @ scores[1] @ inverse
+        robust = self.information.sandwich(scores[1])
         units = np.array([self.gauge.coordinates(i) for i in range(self.gauge.network.n_units)])
         if (trouble := self._insignificant(classical, robust, units)) is not None:
             return trouble
@@ -251,13 +250,13 @@ class _Examination:
 def enclosing(A: np.ndarray, points: np.ndarray) -> np.ndarray:
     """R of an ellipsoid xᵀR⁻¹x ≤ 1 that holds e + s for all e with eᵀA⁻¹e ≤ 1 and all columns s of points.
 
-    B = f Σ ssᵀ with f = max sᵀ(Σ ssᵀ)⁻¹s holds the points, and (1 + 1/t) A + (1 + t) B the sum, for any t > 0.
+    B = f Σ ssᵀ with f = max sᵀ(Σ ssᵀ)⁺s ≤ 1 holds the points, and (1 + 1/t) A + (1 + t) B the sum, for any t > 0.
     """
     if not points.size or not np.any(points):
         return A
-    B = points @ points.T
-    B = B + 1e-12 * np.trace(B) * np.eye(len(B))
-    B = B * float((points * np.linalg.solve(B, points)).sum(axis=0).max())
+    _, sizes, V = np.linalg.svd(points, full_matrices=False)
+    leverages = (V[sizes > 1e-12 * sizes[0]] ** 2).sum(axis=0)
+    B = points @ points.T * float(leverages.max())
     t = math.sqrt(float(np.trace(A)) / float(np.trace(B)))
     return np.asarray((1 + 1 / t) * A + (1 + t) * B)
 

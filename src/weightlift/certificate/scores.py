@@ -26,7 +26,7 @@ LARGEST_LEVERAGE = 1 - 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Σ w² r² jjᵀ, the same with r/(1 − h), Σ (√w r)⁴, Σ w r², then max h and max √w |r|/(1 − h)^½."""
+    """Lᵀ (Σ w² r² jjᵀ) L, the same with r/(1 − h), Σ (√w r)⁴, Σ w r², then max h and max √w |r|/(1 − h)^½."""
 
     gauge: Gauge
     half_inverse: np.ndarray  # L with L Lᵀ = H⁻¹
@@ -47,9 +47,10 @@ class Scores:
         root = xp.sqrt(w)
         r = root * students.residuals(students.activation(z), y)[:, 0]
         J = root[:, None] * self.gauge.jacobian(X, z, students)
-        leverage = xp.sum(xp.matmul(J, as_like(self.half_inverse, X)) ** 2, axis=1)
+        white = xp.matmul(J, as_like(self.half_inverse, X))
+        leverage = xp.sum(white**2, axis=1)
         left = 1.0 - xp.where(leverage < LARGEST_LEVERAGE, leverage, LARGEST_LEVERAGE + 0.0 * leverage)
-        scores, jackknife = r[:, None] * J, (r / left)[:, None] * J
+        scores, jackknife = r[:, None] * white, (r / left)[:, None] * white
         return (
             matmul_transposed(scores, scores),
             matmul_transposed(jackknife, jackknife),
