@@ -27,7 +27,7 @@ MOST_FUNCTIONS, MOST_NODES, MOST_COVERS = 128, 2_000, 16
 MOST_PAIRS, MOST_CUTS = 64, 64
 MOST_SIGNS = 6  # units of which every sign is tried
 MOST_RIVALS = 16
-NARROWER = 1.0, 2.0, 4.0, 8.0, 16.0, 32.0
+NARROWER = 32.0, 16.0, 8.0, 4.0, 2.0, 1.0
 EQUAL = 0.1  # relative difference of output weights that may be equal
 ATOM = 0.02  # share of the rows with one value that makes a column discrete
 CHANGE = 0.25  # of f, relative to its standard deviation, that a refit may undo
@@ -68,8 +68,11 @@ def _in_other_places(
     Z = (places @ net.W[np.ix_(cut, group.units)] + net.b[group.units]) * group.signs
     size = float(np.sqrt(np.mean((X @ net.W[:, group.units] + net.b[group.units]) ** 2)))
     for width in (size * tolerance / narrower for narrower in NARROWER if tolerance >= narrower * least):
-        for U in _rearranged(inputs, Z, group.either, width):
-            for rival in _networks(gauge, group, cut, U):
+        functions = _functions(inputs, Z, group.either, width)
+        if functions is None:  # nor can they be counted with a wider tolerance
+            return
+        for chosen in _rearranged(inputs @ functions.T, Z, group.either, width):
+            for rival in _networks(gauge, group, cut, functions[chosen]):
                 yield _change(X, net, rival, gauge.free.c), rival
 
 
@@ -120,29 +123,15 @@ def _groups(X: np.ndarray, net: Network, cut: np.ndarray, tolerance: float) -> I
             yield Group(np.array([i for i, _ in near]), np.array([turn for _, turn in near]), either)
 
 
-def _rearranged(inputs: np.ndarray, Z: np.ndarray, either: bool, width: float) -> Iterator[np.ndarray]:
-    """(m, q) coefficients of other functions that are Z (places, m) in some order, or ±Z, at every place."""
-    U = _functions(inputs, Z, either, width)
-    if len(U) <= Z.shape[1]:
-        return
-    values = inputs @ U.T
-    signs = (1.0, -1.0) if either else (1.0,)
-    known = np.min([np.abs(values[:, :, None] - sign * Z[:, None, :]).max(axis=0) for sign in signs], axis=0).min(axis=1)
-    for chosen in _covers(np.abs(values), np.abs(Z), width) if either else _covers(values, Z, width):
-        if (known[chosen] > width).any():
-            yield U[chosen]
-
-
-def _functions(inputs: np.ndarray, Z: np.ndarray, either: bool, width: float) -> np.ndarray:
-    """(u, q) coefficients of the affine functions that are one of Z (places, m), or of ±Z, at every place; none if too many."""
+def _functions(inputs: np.ndarray, Z: np.ndarray, either: bool, width: float) -> np.ndarray | None:
+    """(u, q) coefficients of the affine functions that are one of Z (places, m), or of ±Z, at every place; None if too many."""
     allowed = np.hstack([Z, -Z]) if either else Z
-    none = np.zeros((0, inputs.shape[1]))
     choices, basis = np.zeros((1, 0)), np.zeros((0, inputs.shape[1]))
     for pivot, dependent in _basis(inputs):
         options = (Z if either and not len(basis) else allowed)[pivot]
         options = options[np.concatenate([[True], np.diff(np.sort(options)) > width])[np.argsort(np.argsort(options))]]
         if len(choices) * len(options) > MOST_CHOICES:
-            return none
+            return None
         choices = np.hstack([np.repeat(choices, len(options), axis=0), np.tile(options, len(choices))[:, None]])
         basis = np.vstack([basis, inputs[pivot]])
         shares = np.linalg.lstsq(basis.T, inputs[dependent].T)[0].T  # of the basis in each place
@@ -150,7 +139,7 @@ def _functions(inputs: np.ndarray, Z: np.ndarray, either: bool, width: float) ->
             slack = width * (1.0 + np.abs(share).sum())
             choices = choices[np.abs((choices @ share)[:, None] - values).min(axis=1) <= slack]
     functions = np.linalg.lstsq(basis, choices.T)[0].T
-    return np.asarray(functions[:MOST_FUNCTIONS]) if len(functions) <= MOST_FUNCTIONS else none
+    return np.asarray(functions) if len(functions) <= MOST_FUNCTIONS else None
 
 
 def _basis(inputs: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
@@ -168,6 +157,17 @@ def _basis(inputs: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
         norms = np.where(norms > size, np.linalg.norm(rest, axis=1), 0.0)
         norms[pivot] = 0.0
         yield pivot, free[parallel[best] & (free != pivot)]
+
+
+def _rearranged(values: np.ndarray, Z: np.ndarray, either: bool, width: float) -> Iterator[np.ndarray]:
+    """Sets of functions, given by their values (places, u), that are Z (places, m) in some order, or ±Z, at every place."""
+    if values.shape[1] <= Z.shape[1]:
+        return
+    signs = (1.0, -1.0) if either else (1.0,)
+    known = np.min([np.abs(values[:, :, None] - sign * Z[:, None, :]).max(axis=0) for sign in signs], axis=0).min(axis=1)
+    for chosen in _covers(np.abs(values), np.abs(Z), width) if either else _covers(values, Z, width):
+        if (known[chosen] > width).any():
+            yield chosen
 
 
 def _covers(values: np.ndarray, Z: np.ndarray, width: float) -> list[np.ndarray]:
