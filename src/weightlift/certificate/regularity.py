@@ -143,7 +143,8 @@ class _Examination:
             )
         reason = (
             f"The residual shows no structure (p = {fit.p_value:.2g}); a further unit above "
-            f"{fit.detection_limit:.2g} (root mean square) would have been found."
+            f"{fit.detection_limit:.2g} (root mean square) would have been found. Nearly parallel units that act as one within "
+            "this limit count as one."
         )
         claim = replace(this.blank, status=Status.STATISTICAL, reasons=(reason,), regions=regions)
         trouble = this._against_rivals(claim, variance)
