@@ -117,10 +117,16 @@ def real_floating(x: Array, name: str) -> Array:
     if xp.isdtype(x.dtype, "complex floating"):
         raise NotFiniteError(f"{name} is complex ({x.dtype}); pass its real part.")
     if xp.isdtype(x.dtype, "real floating"):
-        return x
+        return aligned(x)
     if xp.isdtype(x.dtype, ("integral", "bool")):
         return xp.astype(x, xp.float64)
     raise ArgumentError(f"{name} has dtype {x.dtype}; pass real numbers.")
+
+
+def aligned(x: Array) -> Array:
+    """x itself, or a copy where its memory starts at an odd byte, as in records and in what another process has sent: NumPy's
+    products of such arrays do not go through BLAS."""
+    return np.require(x, requirements="A") if isinstance(x, np.ndarray) else x
 
 
 def matrix(X: Any, n_columns: int) -> Array:

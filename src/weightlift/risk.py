@@ -15,7 +15,7 @@ from typing import Self
 import numpy as np
 
 from weightlift.activations import Activation
-from weightlift.namespaces import Array, array_namespace, as_like, matmul_transposed, to_numpy
+from weightlift.namespaces import Array, array_namespace, as_like, from_numpy, matmul_transposed, to_numpy
 from weightlift.network import Network
 from weightlift.samples import Block, Sums
 
@@ -55,6 +55,26 @@ class Students:
         """The parameters beside X: its namespace, dtype and device."""
         W, a, b, c = (as_like(v, X) for v in (self.W, self.a, self.b, self.c))
         return replace(self, W=W, a=a, b=b, c=c)
+
+    def on_host(self) -> Self:
+        W, a, b, c = (to_numpy(v) for v in (self.W, self.a, self.b, self.c))
+        return replace(self, W=W, a=a, b=b, c=c)
+
+    def take(self, index: Array) -> Self:
+        """The students at `index`, integers here or beside them."""
+        if isinstance(index, np.ndarray):
+            if np.array_equal(index, np.arange(self.shape[1])):
+                return self
+            index = from_numpy(index, like=self.W)
+        xp = array_namespace(self.W)
+        a, b, c = (xp.take(v, index, axis=0) for v in (self.a, self.b, self.c))
+        return replace(self, W=xp.take(self.W, index, axis=1), a=a, b=b, c=c)
+
+    def joined(self, others: Self) -> Self:
+        """Two batches of one shape as one."""
+        xp = array_namespace(self.W)
+        a, b, c = (xp.concat([getattr(self, v), getattr(others, v)], axis=0) for v in "abc")
+        return replace(self, W=xp.concat([self.W, others.W], axis=1), a=a, b=b, c=c)
 
     def preactivations(self, X: Array) -> Array:
         """z (m, S, k)."""

@@ -1,5 +1,6 @@
 """The array source: folding, weights, order, splits, blocks, digits, bad input."""
 
+import pickle
 import warnings
 from dataclasses import dataclass
 
@@ -237,3 +238,27 @@ def test_a_source_is_returned_as_it_is():
     assert samples.open(source) is source
     with pytest.raises(errors.ArgumentError, match="y"):
         samples.open(source, np.ones(3))
+
+
+def at_an_odd_byte(buffer):
+    """A copy of the buffer's bytes that starts one byte after a word."""
+    raw = np.empty(buffer.nbytes + 72, dtype=np.uint8)
+    start = 1 - raw.ctypes.data % 64
+    view = raw[start % 64 :][: buffer.nbytes]
+    view[:] = np.frombuffer(buffer, dtype=np.uint8)
+    return view
+
+
+def test_rows_that_another_process_sent_are_aligned(rng):
+    """Unpickled from buffers that start anywhere, or given as such, they give the same bits."""
+    X, y = rng.normal(size=(300, 8)), rng.normal(size=300)
+    source = samples.open(X, y)
+    buffers = []
+    sent = pickle.dumps(source, protocol=5, buffer_callback=buffers.append)
+    arrived = pickle.loads(sent, buffers=[at_an_odd_byte(b.raw()) for b in buffers])
+    odd = at_an_odd_byte(memoryview(X).cast("B")).view(np.float64).reshape(X.shape)
+    assert not odd.flags.aligned
+    for other in (arrived, samples.open(odd, y)):
+        assert other.X.flags.aligned
+        for a, b in zip(source.fold(Moments()), other.fold(Moments()), strict=True):
+            assert np.array_equal(a, b)

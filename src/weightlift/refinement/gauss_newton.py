@@ -11,22 +11,21 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from weightlift.errors import ArgumentError
 from weightlift.namespaces import Array, array_namespace, as_like, from_numpy, on_host, solve, to_numpy
 from weightlift.network import Network
-from weightlift.refinement.normal_equations import Free, NormalEquations, NormalProduct, OutputEquations
-from weightlift.risk import Gradient, Risk, Students
+from weightlift.refinement.conjugate_gradients import conjugate_gradients, repeated
+from weightlift.refinement.normal_equations import Free, NormalEquations, OutputEquations
+from weightlift.risk import Risk, Students
 from weightlift.samples import Samples
 
 DENSE_LIMIT, DEVICE_DENSE_LIMIT = 5000, 30_000  # parameters, on a host and on an accelerator
 FIRST_DAMPING, LEAST_DAMPING, LARGEST_DAMPING = 1e-1, 2e-13, 1e12  # the least times 1/16 still exceeds rounding
 FACTORS = (1 / 16, 1 / 2, 4.0)
 WINDOW = 6  # steps after which the damping no longer matters for stopping
-CG_STEPS, CG_TOLERANCE = 200, 1e-3
 TINY = 2.0**-1022
 NEAR_ROUNDING = 1e-26  # relative risk at which every residual is a hundred ulp
 
@@ -103,7 +102,7 @@ def gauss_newton(
     step = 0
     while len(active) and step < iterations:
         step += 1
-        part = _take(students, active)
+        part = students.take(active)
         factors = dampings[:, None] * multiples
         candidates = _candidates(samples, part, moves, factors, ridge, dense)
         candidates = _on_spheres(candidates) if unit else candidates
@@ -140,9 +139,9 @@ def _students(samples: Samples, start: Network | Students) -> Students:
 
 def _first_risks(samples: Samples, students: Students, moves: Free, ridge: float) -> tuple[Array, float]:
     """The starts' risks, and ½ E y², the risk of a student that is zero, in one pass."""
-    first = _take(students, np.array([0]))
+    first = students.take(np.array([0]))
     zero = replace(first, a=0.0 * first.a, c=0.0 * first.c)
-    risks = samples.mean(Risk(_joined(students, zero)))[0]
+    risks = samples.mean(Risk(students.joined(zero)))[0]
     return _with_penalty(risks[:-1], students, moves, ridge), float(to_numpy(risks[-1:])[0])
 
 
@@ -169,9 +168,9 @@ def _candidates(
         gradient, gram = _with_ridge(gradient, gram, theta, ridge)
         steps = _damped_steps(gram, gradient, dampings)
     else:
-        steps = _conjugate_gradients(samples, students, moves, theta, dampings, ridge)
+        steps = conjugate_gradients(samples, students, moves, theta, dampings, ridge)
     stacked = xp.concat([theta - s for s in steps], axis=0)
-    return moves.unpack(stacked, _repeat(students, dampings.shape[1]))
+    return moves.unpack(stacked, repeated(students, dampings.shape[1]))
 
 
 def _with_ridge(gradient: Array, gram: Array, theta: Array, ridge: float) -> tuple[Array, Array]:
@@ -198,44 +197,6 @@ def _root_diagonal(gram: Array, floor: float) -> Array:
     xp = array_namespace(gram)
     diagonal = xp.linalg.diagonal(gram)
     return xp.sqrt(xp.maximum(diagonal, floor * xp.max(diagonal, axis=1, keepdims=True)) + TINY)
-
-
-def _conjugate_gradients(
-    samples: Samples, students: Students, moves: Free, theta: Array, dampings: Array, ridge: float
-) -> list[Array]:
-    """The same steps by products: the shifted systems (JᵀJ + μ I) δ = Jᵀr, all dampings in one batch of students."""
-    xp = array_namespace(theta)
-    C = dampings.shape[1]
-    _, dW, da, db, dc = samples.mean(Gradient(students))
-    gradient = moves.pack(replace(students, W=dW, a=da, b=db, c=dc)) + ridge * theta
-    many = _repeat(students, C)
-    target = xp.concat([gradient] * C, axis=0)
-    size = xp.concat([_curvature(samples, students, moves)] * C, axis=0)
-    shift = xp.concat([dampings[:, i] for i in range(C)], axis=0) * size + ridge
-    x, residual = 0.0 * target, target
-    direction, square = residual, xp.sum(residual * residual, axis=1)
-    stop = CG_TOLERANCE**2 * square
-    for _ in range(CG_STEPS):
-        product = samples.mean(NormalProduct(many, moves, direction))[0] + shift[:, None] * direction
-        curvature = xp.sum(direction * product, axis=1)
-        length = xp.where(square > stop, square / xp.where(curvature > 0, curvature, 1.0 + 0.0 * curvature), 0.0 * square)
-        x, residual = x + length[:, None] * direction, residual - length[:, None] * product
-        following = xp.sum(residual * residual, axis=1)
-        direction = residual + (following / xp.where(square > 0, square, 1.0 + 0.0 * square))[:, None] * direction
-        square = following
-        if not bool(xp.any(square > stop)):
-            break
-    S = theta.shape[0]
-    return [x[i * S : (i + 1) * S, :] for i in range(C)]
-
-
-def _curvature(samples: Samples, students: Students, moves: Free) -> Array:
-    """A typical eigenvalue of JᵀJ, from one product with a random direction."""
-    d, S, k = students.shape
-    U = np.random.default_rng(0).choice([-1.0, 1.0], size=(S, moves.size(d, k)))
-    product = samples.mean(NormalProduct(students, moves, U))[0]
-    xp = array_namespace(product)
-    return xp.sum(product * as_like(U, product), axis=1) / U.shape[1]
 
 
 def _on_spheres(students: Students) -> Students:
@@ -281,7 +242,7 @@ def _choose(
     better = value < risks
     chosen = xp.take(xp.reshape(xp.permute_dims(factors, (1, 0)), (C * S,)), flat)
     damping = xp.clip(xp.where(better, chosen, 64.0 * damping), LEAST_DAMPING, 10 * LARGEST_DAMPING)
-    taken = _take_indices(candidates, flat)
+    taken = candidates.take(flat)
     merged = replace(
         students,
         W=xp.where(better[None, :, None], taken.W, students.W),
@@ -308,23 +269,6 @@ def _endings(
     return endings
 
 
-def _take(students: Students, index: np.ndarray) -> Students:
-    if np.array_equal(index, np.arange(students.shape[1])):
-        return students
-    return _take_indices(students, from_numpy(index, like=students.W))
-
-
-def _take_indices(students: Students, index: Array) -> Students:
-    xp = array_namespace(students.W)
-    a, b, c = (xp.take(v, index, axis=0) for v in (students.a, students.b, students.c))
-    return replace(students, W=xp.take(students.W, index, axis=1), a=a, b=b, c=c)
-
-
-def _repeat(students: Students, times: int) -> Students:
-    _, S, _ = students.shape
-    return _take(students, np.tile(np.arange(S), times))
-
-
 def _at(values: Array, index: np.ndarray) -> Array:
     if np.array_equal(index, np.arange(values.shape[0])):
         return values
@@ -338,15 +282,7 @@ def _put(students: Students, part: Students, index: np.ndarray) -> Students:
         return part
     order = np.arange(S)
     order[index] = S + np.arange(len(index))
-    return _take(_joined(students, part), order)
-
-
-def _joined(students: Students, others: Students) -> Students:
-    xp = array_namespace(students.W)
-    both: dict[str, Any] = {"W": xp.concat([students.W, others.W], axis=1)}
-    for name in ("a", "b", "c"):
-        both[name] = xp.concat([getattr(students, name), getattr(others, name)], axis=0)
-    return replace(students, **both)
+    return students.joined(part).take(order)
 
 
 def _put_values(values: Array, part: Array, index: np.ndarray) -> Array:

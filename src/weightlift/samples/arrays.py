@@ -14,7 +14,17 @@ from typing import Any, Self
 import numpy as np
 
 from weightlift.errors import ArgumentError, NotFiniteError, ShapeError, TooFewRowsError
-from weightlift.namespaces import Array, Namespace, all_finite, array_namespace, device, on_host, real_floating, row_ranges
+from weightlift.namespaces import (
+    Array,
+    Namespace,
+    aligned,
+    all_finite,
+    array_namespace,
+    device,
+    on_host,
+    real_floating,
+    row_ranges,
+)
 from weightlift.samples.keys import intervals, row_keys
 from weightlift.samples.protocol import Block
 from weightlift.samples.stream import Part, Stream
@@ -32,6 +42,10 @@ class ArraySamples(Stream):
     arithmetic: Any  # dtype in which blocks are handed out
     hashed: Array | None = None  # keys of all rows, when they are known already
     rows: Array | None = None
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """In another process, sums have the same bits."""
+        self.__dict__.update({name: aligned(value) for name, value in state.items()})
 
     @property
     def d(self) -> int:

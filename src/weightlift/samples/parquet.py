@@ -1,6 +1,6 @@
 """Rows in Parquet, a file or a folder larger than memory, streamed in the order of their files and row groups.
 
-Reading   whole row groups of up to 32 MiB, a few of them ahead of the arithmetic on a thread of their own; larger ones piece by
+Reading   whole row groups of up to 32 MiB, a few of them ahead of the arithmetic on threads of their own; larger ones piece by
           piece. Columns stay as they were decoded; a block that fits in cache puts its part of them beside each other.
 Memory    O(batch), and one bit a row for each part of a split: a part's rows are found by their keys in its first pass.
 Checks    columns and types when opened, in every file; nulls where the file's statistics tell, else, like NaN and infinity, in
@@ -24,7 +24,7 @@ from weightlift.errors import ArgumentError, FileFormatError, NotFiniteError, To
 from weightlift.namespaces import row_ranges
 from weightlift.samples.arrays import ArraySamples
 from weightlift.samples.keys import row_keys
-from weightlift.samples.protocol import Block, Samples
+from weightlift.samples.protocol import Block, Samples, Statistic, Sums
 from weightlift.samples.stream import HostStream, Part, with_keys
 
 BATCH_BYTES = 2**25  # decoded
@@ -126,6 +126,13 @@ class ParquetSamples(HostStream):
             return super()._sizes
         rows = sum(len(chosen) for _, chosen in self._chosen()) if self.parts else sum(self.file_rows)
         return rows, float(rows)
+
+    def totals(self, statistic: Statistic) -> Sums:
+        """Half of the cores is left to the reader: products on all of them would wait for each other."""
+        from threadpoolctl import threadpool_limits
+
+        with threadpool_limits(limits=max(1, _arrow()[0].cpu_count() // 2), user_api="blas"):
+            return super().totals(statistic)
 
     def read(self, rows: int) -> Iterator[Block]:
         for _, batch in self._batches():

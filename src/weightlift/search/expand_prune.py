@@ -28,7 +28,7 @@ from weightlift.samples import Samples
 from weightlift.search.annealing import annealing
 from weightlift.search.consolidate import consolidate
 from weightlift.search.prune import prune
-from weightlift.search.starts import joined, kept, perturbed, random_students
+from weightlift.search.starts import perturbed, random_students
 
 REFRESH = 6  # rounds from one fresh batch to the next
 EXTRA_UNITS = (0, 1, 2)  # widths of successive fresh batches beyond the asked one, where the rows determine them
@@ -132,13 +132,13 @@ class _Ranked:
     @classmethod
     def of(cls, students: Students, risks: np.ndarray) -> _Ranked:
         order = np.argsort(risks, kind="stable")
-        return cls(kept(students, order), risks[order])
+        return cls(students.on_host().take(order), risks[order])
 
     def first(self, count: int) -> _Ranked:
-        return _Ranked(kept(self.students, np.arange(min(count, len(self.risks)))), self.risks[:count])
+        return _Ranked(self.students.on_host().take(np.arange(min(count, len(self.risks)))), self.risks[:count])
 
     def with_(self, other: _Ranked) -> _Ranked:
-        return _Ranked.of(joined(self.students, other.students), np.concatenate([self.risks, other.risks]))
+        return _Ranked.of(self.students.joined(other.students), np.concatenate([self.risks, other.risks]))
 
 
 def _anneal(
@@ -159,7 +159,7 @@ def _anneal(
         work += fit.iterations * students.shape[1]
         students = fit.students
         if not reheating and number == RACE_AFTER and students.shape[1] > 3:
-            students = kept(students, np.argsort(fit.risks)[: (students.shape[1] + 1) // 2])
+            students = students.take(np.argsort(fit.risks)[: (students.shape[1] + 1) // 2])
     return _Ranked.of(students, fit.risks), work
 
 

@@ -5,7 +5,7 @@ Shapes  a batch is a `Students` with W (d, S, k); nothing loops over starts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -35,7 +35,7 @@ def perturbed(samples: Samples, pool: Students, *, bias: bool, rng: np.random.Ge
     W, b = W / length, b / length
     size = rng.uniform(*PERTURBATION, size=(S, 1)) / np.sqrt(d)
     shaken = W + size * rng.normal(size=W.shape), b + bias * size * rng.normal(size=b.shape)
-    seeded = _reseeded(samples, kept(pool, np.array([0])), W[:, :1], b[:1], bias, rng)
+    seeded = _reseeded(samples, pool.on_host().take(np.array([0])), W[:, :1], b[:1], bias, rng)
     W, b = np.concatenate([shaken[0], seeded[0]], axis=1), np.concatenate([shaken[1], seeded[1]])
     return Students(W, np.ones((S + 1, k)), b, np.zeros(S + 1), pool.activation)
 
@@ -77,17 +77,3 @@ class ResidualMoments:
         second = xp.reshape(xp.matmul(xp.matrix_transpose(spread), X), (S, d, d))
         eye = xp.eye(d, dtype=X.dtype, device=X.device)
         return (second - xp.sum(wr, axis=0)[:, None, None] * eye,)
-
-
-def kept(students: Students, index: np.ndarray) -> Students:
-    """The students at `index`, as NumPy arrays."""
-    W, a, b, c = (to_numpy(v) for v in (students.W, students.a, students.b, students.c))
-    return replace(students, W=W[:, index], a=a[index], b=b[index], c=c[index])
-
-
-def joined(*batches: Students) -> Students:
-    """Several batches of one shape as one."""
-    first = batches[0]
-    W = np.concatenate([to_numpy(s.W) for s in batches], axis=1)
-    a, b, c = (np.concatenate([to_numpy(getattr(s, name)) for s in batches]) for name in "abc")
-    return replace(first, W=W, a=a, b=b, c=c)
