@@ -219,15 +219,17 @@ def _finish(
         final, fixed = _with_outputs(final, problem.outputs), problem.free.replace("a", "")
     elif unit:
         final, fixed = final.absorbed(), problem.free.replace("a", "")
-    final = gauss_newton(problem.train, final, free=fixed, iterations=POLISH_STEPS, damping=1e-12).network
-    final = _without_tiny_offset(problem, final, fixed)
+    polished = gauss_newton(problem.train, final, free=fixed, iterations=POLISH_STEPS, damping=1e-12)
+    work = fit.iterations + polished.iterations
+    final = _without_tiny_offset(problem, polished.network, fixed)
     certificate = problem.certify(final)
     if certificate.status is Status.STATISTICAL:
-        final, certificate = _refit(problem, final, certificate, fixed)
+        final, certificate, steps = _refit(problem, final, certificate, fixed)
+        work += steps
     spent = problem.white.tally.passes - passes
     outcome = certificate.status.name if certificate else f"{certificate.status.name}: {certificate.reasons[0]}"
     seconds = time.perf_counter() - began
-    stages.append(StageReport(name, net.n_units, 1, fit.iterations, spent, risk / problem.energy, outcome, seconds))
+    stages.append(StageReport(name, net.n_units, 1, work, spent, risk / problem.energy, outcome, seconds))
     answers.append((risk, final, certificate))
 
 
@@ -255,11 +257,11 @@ def _without_tiny_offset(problem: Problem, network: Network, free: str) -> Netwo
 
 def _refit(
     problem: Problem, network: Network, certificate: Certificate, free: str
-) -> tuple[Network, Certificate]:
-    """Least squares on every row, held-out ones too: no row's information is wasted."""
+) -> tuple[Network, Certificate, int]:
+    """Least squares on every row, held-out ones too: no row's information is wasted. With the steps it took."""
     fit = gauss_newton(problem.rows, network, free=free, iterations=REFINEMENT_STEPS, tol=TOLERANCE, damping=1e-6)
     again = problem.certify_all(fit.network)
-    return (fit.network, again) if again else (network, certificate)
+    return (fit.network, again, fit.iterations) if again else (network, certificate, fit.iterations)
 
 
 def _centred(problem: Problem) -> tuple[Samples, np.ndarray | None]:
