@@ -211,7 +211,7 @@ def test_held_out_rows_bound_the_disagreement() -> None:
     assert disagreement_bound(0) is None
     assert certify(truth, X, y).disagreement is None
     wrong = y[100:] + 1e-6 * (np.arange(h) == 3)
-    assert certify(truth, X[:100], y[:100], heldout=samples.open(X[100:], wrong)).status is Status.FAILED
+    assert certify(truth, X[:100], y[:100], heldout=(X[100:], wrong)).status is Status.FAILED
 
 
 def test_rounded_targets_are_not_exact() -> None:

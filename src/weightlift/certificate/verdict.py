@@ -67,12 +67,13 @@ def certify(
     sample_weight: Any = None,
     bias: bool | None = None,
     offset: bool | None = None,
-    heldout: Samples | None = None,
+    heldout: Samples | tuple[Any, Any] | None = None,
     rng: int | np.random.Generator = 0,
 ) -> Certificate:
     """Judge a network on rows (X, y), or on any source of them.
 
-    bias, offset: whether b and c were fitted; inferred from the network when None. heldout: rows that the fit never saw.
+    bias, offset: whether b and c were fitted; inferred from the network when None. heldout: rows that the fit never saw, a
+    source or (X, y).
     Rows of weight zero do not count, copies of a row count once, and a common factor of the weights does not matter.
 
     >>> from weightlift import draw, teachers
@@ -84,6 +85,8 @@ def certify(
     if not isinstance(network, Network):
         raise ArgumentError(f"network must be a Network, not {type(network).__name__}.")
     samples = open_samples(X, y, sample_weight=sample_weight)
+    if heldout is not None:
+        heldout = open_samples(*heldout) if isinstance(heldout, tuple) else open_samples(heldout)
     for name, source in (("X", samples), ("heldout", heldout)):
         if source is not None and source.d != network.n_inputs:
             raise ShapeError(f"{name} has {source.d} inputs and the network {network.n_inputs}; they must agree.")
