@@ -66,13 +66,14 @@ def exchanged(X: np.ndarray, gauge: Gauge) -> list[Network]:
     inputs = np.hstack([X, np.ones((len(X), 1))]) if gauge.free.b else X
     scale = np.sqrt(np.mean(inputs**2, axis=0))
     scale = np.where(scale > 0, scale, 1.0)
-    if not _quadric(inputs / scale):
+    told_apart = np.full(inputs.shape[1], True) if inputs.shape[1] <= MOST_BITS else discrete(inputs)
+    if not told_apart.any() or not _quadric(inputs / scale):
         return []
     Z = X @ net.W + net.b
     found: list[tuple[float, Network]] = []
     for i, j, sign in _pairs(net):
         bound = ~_cancelling(net, Z[:, i], sign * Z[:, j])
-        for error, e in _parts(inputs[bound] / scale, (Z[:, i] - sign * Z[:, j])[bound]):
+        for error, e in _parts(inputs[bound] / scale, (Z[:, i] - sign * Z[:, j])[bound], told_apart):
             found.append((error, _with_exchange(net, i, j, sign, e / scale, biased=gauge.free.b)))
     found.sort(key=lambda pair: pair[0])
     return [rival for _, rival in found[:MOST_RIVALS]]
@@ -116,14 +117,22 @@ def _cancelling(net: Network, z: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.asarray(np.abs(z + other) <= CANCEL * np.sqrt(np.mean(z**2 + other**2)))
 
 
-def _parts(inputs: np.ndarray, h: np.ndarray) -> list[tuple[float, np.ndarray]]:
-    """(relative error, coefficients) of affine functions that are 0 or h on every row, but neither everywhere."""
+def _parts(inputs: np.ndarray, h: np.ndarray, told_apart: np.ndarray) -> list[tuple[float, np.ndarray]]:
+    """(relative error, coefficients) of affine functions that are 0 or h on every row, but neither everywhere.
+
+    told_apart: (q,) the columns that e may depend on: all, if they are few; else the discrete ones, whose values are what
+    usually cuts rows into hyperplanes. Of too many those are taken that h depends on most.
+    """
     size = float(np.sqrt(np.mean(h**2))) if len(h) else 0.0
     large = np.abs(h) > SUSPECT * size
     if not size or large.sum() <= inputs.shape[1]:
         return []
+    columns = np.flatnonzero(told_apart)
+    if len(columns) > MOST_BITS:
+        slopes = np.linalg.lstsq(inputs, h)[0][columns]
+        columns = np.sort(columns[np.argsort(-np.abs(slopes), kind="stable")[:MOST_BITS]])
     found = []
-    for v in _bits(_told_apart(inputs, h)[large] / h[large, None]).T:
+    for v in _bits(inputs[np.ix_(large, columns)] / h[large, None]).T:
         if v.all() or not v.any():
             continue
         e = np.linalg.lstsq(inputs[large], v * h[large])[0]
@@ -134,27 +143,14 @@ def _parts(inputs: np.ndarray, h: np.ndarray) -> list[tuple[float, np.ndarray]]:
     return sorted(found, key=lambda pair: pair[0])[:MOST_OF_A_PAIR]
 
 
-def _told_apart(inputs: np.ndarray, h: np.ndarray) -> np.ndarray:
-    """The columns that e may depend on: all, if they are few; else the discrete ones, whose values are what usually cuts rows
-    into hyperplanes; else those of them that h depends on most."""
-    if inputs.shape[1] <= MOST_BITS:
-        return inputs
-    columns = inputs[:, discrete(inputs)]
-    if columns.shape[1] <= MOST_BITS:
-        return columns
-    slopes = np.linalg.lstsq(inputs, h)[0][discrete(inputs)]
-    return columns[:, np.sort(np.argsort(-np.abs(slopes), kind="stable")[:MOST_BITS])]
-
-
 def discrete(inputs: np.ndarray) -> np.ndarray:
     """(d,) columns most of whose values occur more than once."""
-    return np.array([2 * len(np.unique(column)) <= len(column) for column in inputs.T])
+    steps = np.diff(np.sort(inputs, axis=0), axis=0) != 0
+    return np.asarray(2 * (1 + steps.sum(axis=0)) <= len(inputs))
 
 
 def _bits(C: np.ndarray) -> np.ndarray:
     """(rows, m) vectors of the column space of C whose entries are 0 or 1 within `SUSPECT`, rounded."""
-    if not C.shape[1]:
-        return np.zeros((len(C), 0))
     Q, R, _ = scipy.linalg.qr(C, mode="economic", pivoting=True)
     r = int(np.count_nonzero(np.abs(np.diagonal(R)) > 1e-9 * abs(R[0, 0])))
     Q = Q[:, :r]
