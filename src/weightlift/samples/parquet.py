@@ -28,7 +28,7 @@ from weightlift.samples.protocol import Block, Samples, Statistic, Sums
 from weightlift.samples.stream import HostStream, Part, with_keys
 
 BATCH_BYTES = 2**25  # decoded
-BATCHES_AHEAD = 2
+BATCHES_AHEAD = 3
 BUFFER_BYTES = 2**20  # of a column, where row groups are larger than a batch
 PERSIST_BYTES = 2**26  # a part up to this size is kept in memory by `persist`; a larger one stays in its files
 SUFFIXES = (".parquet", ".pq", ".parq")
