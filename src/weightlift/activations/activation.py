@@ -80,7 +80,7 @@ class Activation:
     def hermite(self, order: int, scale: Any = 1.0, offset: Any = 0.0) -> np.ndarray:
         """E φ(σz+b) He_order(z), of the shape to which scale and offset broadcast."""
         coefficients = self.hermites(order, scale, offset)
-        return coefficients[-1]  # type: ignore[no-any-return]
+        return np.asarray(coefficients[-1])
 
     def hermites(self, max_order: int, scale: Any = 1.0, offset: Any = 0.0) -> np.ndarray:
         """E φ(σz+b) He_k(z) for k = 0 … max_order along the first axis."""
@@ -118,7 +118,7 @@ class Activation:
         for i in range(1, j // 2 + 1):
             pairings = math.factorial(j) // (2**i * math.factorial(i) * math.factorial(j - 2 * i))
             total = total + float(pairings) * m[j - 2 * i]
-        return total  # type: ignore[no-any-return]
+        return np.asarray(total)
 
     def alpha(self, q: int, scale: Any = 1.0) -> np.ndarray:
         """α_q(σ) = E φ′(σz) z^q  [zhong2017, Property 3.2]."""

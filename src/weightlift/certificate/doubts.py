@@ -214,7 +214,7 @@ def exchanged(
 ) -> Doubt | None:
     """Another network, whose units are these ones in other places on some of the rows."""
     rivals = [*permuted(X, gauge, tolerance, TOLERANCE), *exchanged_rivals(X, gauge)]
-    if any(fits(rival) for rival in (refined(samples, rivals, gauge.free.names, RIVAL_DAMPING) if rivals else [])):
+    if _one_fits(samples, gauge, rivals, fits):
         return Doubt(
             "The rows lie on few hyperplanes, and a network whose units have exchanged places on one of them fits as well: "
             "nothing tells which part of a unit belongs to which. Give rows elsewhere.",
@@ -234,13 +234,18 @@ def rearranged(
             "that are spread more evenly.",
             _all(gauge.network),
         )
-    if any(fits(rival) for rival in (refined(samples, rivals, gauge.free.names, RIVAL_DAMPING) if rivals else [])):
+    if _one_fits(samples, gauge, rivals, fits):
         return Doubt(
             "Another network of this width, with other kinks, fits the rows as well: they lie in too few places to tell which "
             "is right. Give rows elsewhere.",
             _all(gauge.network),
         )
     return None
+
+
+def _one_fits(samples: Samples, gauge: Gauge, rivals: list[Network], fits: Callable[[Network], bool]) -> bool:
+    """Whether one of the rivals, refitted, explains the rows as well."""
+    return bool(rivals) and any(fits(rival) for rival in refined(samples, rivals, gauge.free.names, RIVAL_DAMPING))
 
 
 def _all(network: Network) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,7 @@ class Fresh:
                 X[filled : filled + taken], y[filled : filled + taken] = (v[skip : skip + taken] for v in (chunk_X, chunk_y))
                 filled, skip = filled + taken, skip + taken
                 if filled == rows:
-                    yield Block(X, y, None, lambda X=X, y=y: row_keys(X, y))  # type: ignore[misc]
+                    yield Block(X, y, None, partial(row_keys, X, y))
                     X, y, filled = np.empty_like(X), np.empty_like(y), 0
             number, skip = number + 1, 0
 
