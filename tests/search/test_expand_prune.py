@@ -1,5 +1,7 @@
 """When a search ends, and that its starts share their matrix products."""
 
+import itertools
+
 import array_api_compat.numpy as namespace
 import numpy as np
 import pytest
@@ -8,44 +10,40 @@ import weightlift as wl
 from weightlift import samples
 from weightlift.network import Network
 from weightlift.refinement import gauss_newton
-from weightlift.search import expand_prune
-from weightlift.search.expand_prune import Ending
+from weightlift.search import Budget, Ending, candidates
 from weightlift.search.starts import random_students
 
 
-def search(X, y, n_units, accept, max_work, activation="relu", seed=0):
+def search(X, y, n_units, max_work, activation="relu", seed=0):
     phi = wl.activations.get(activation)
     rng = np.random.default_rng(seed)
-    return expand_prune(
-        samples.open(X, y), n_units, phi, bias=False, offset=False, accept=accept, max_work=max_work, rng=rng
-    )
+    return candidates(samples.open(X, y), n_units, phi, bias=False, offset=False, budget=Budget(max_work), rng=rng)
 
 
 def test_exact_fits_that_nobody_certifies_end_the_search_when_found_twice(rng):
     """A width too large by one fits exactly in many ways, at risks that are rounding errors: they are one minimum."""
     truth = Network(rng.normal(size=(5, 2)), [1.0, -1.0])
     X, y = wl.draw(truth, 120, rng=1)
-    found = search(X, y, 3, lambda net: False, 1e6)
-    assert found.ending is Ending.SAME_MINIMUM
-    assert found.risk < 1e-24
-    assert [a.risk < 1e-24 for a in found.attempts if a.what == "fresh"].count(True) == 2
-    assert found.attempts[-1].what == "fresh"
+    *_, last = search(X, y, 3, 1e6)
+    assert last.ending is Ending.SAME_MINIMUM
+    assert last.risk < 1e-24
+    assert [a.risk < 1e-24 for a in last.attempts if a.what == "fresh"].count(True) == 2
+    assert last.attempts[-1].what == "fresh"
 
 
-def test_only_better_networks_are_shown_to_accept(seed):
-    """Every network that is asked about has a lower risk than those before, and the last one asked about is returned."""
+def test_candidates_improve_or_repeat_the_best_one(seed):
+    """A candidate that improved has a lower risk than those before; every other one is the best so far again."""
     truth = wl.teachers.conditioned(6, 3, activation="relu", rng=seed)
     X, y = wl.draw(truth, 40, noise_std=0.3, rng=seed)
-    asked = []
-
-    def accept(net):
-        asked.append(0.5 * np.mean((net.predict(X) - y) ** 2))
-        return False
-
-    found = search(X, y, 3, accept, 3000.0, seed=seed)
-    assert np.all(np.diff(asked) < 0)
-    assert found.risk == pytest.approx(asked[-1], rel=1e-9)
-    assert found.risk == pytest.approx(min(a.risk for a in found.attempts), rel=2e-6)
+    found = list(search(X, y, 3, 3000.0, seed=seed))
+    risks = [0.5 * np.mean((c.network.predict(X) - y) ** 2) for c in found]
+    assert [c.risk for c in found] == pytest.approx(risks, rel=1e-9)
+    assert found[0].improved
+    for before, after in itertools.pairwise(found):
+        assert after.risk < before.risk if after.improved else after.network is before.network
+    assert found[-1].risk == pytest.approx(min(a.risk for a in found[-1].attempts), rel=2e-6)
+    assert [len(c.attempts) for c in found] == list(range(1, len(found) + 1))
+    assert [c.ending is None for c in found] == [True] * (len(found) - 1) + [False]
 
 
 @pytest.mark.parametrize("free", ["Wa", "Wabc"])

@@ -1,5 +1,6 @@
 """The search: softened activations, starts, pruning, consolidation, the portfolio and its cost."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -10,10 +11,10 @@ from weightlift import activations, samples
 from weightlift.network import Network
 from weightlift.risk import Students
 from weightlift.samples.counting import Counted
-from weightlift.search import expand_prune, prune
+from weightlift.search import Budget, Ending, candidates, prune
 from weightlift.search.annealing import annealing, softened
 from weightlift.search.consolidate import consolidate
-from weightlift.search.expand_prune import Ending, without_offset
+from weightlift.search.expand_prune import without_offset
 from weightlift.search.starts import ResidualMoments, perturbed, random_students
 
 HOMOGENEOUS = ["relu", "leaky_relu", "squared_relu", "absolute"]
@@ -129,51 +130,50 @@ def test_without_offset_keeps_the_function(rng):
     np.testing.assert_allclose(back.predict(X), net.predict(X), rtol=1e-12)
 
 
-def run(n=60, accept=None, seed=0, noise=0.0, max_work=2000.0):
+def run(n=60, seed=0, noise=0.0, max_work=2000.0, deadline=math.inf):
     truth = wl.teachers.conditioned(5, 2, activation="relu", rng=0)
     X, y = wl.draw(truth, n, noise_std=noise, rng=1)
     source = Counted(samples.open(X, y))
-    found = expand_prune(
-        source,
-        2,
-        truth.activation,
-        bias=False,
-        offset=False,
-        accept=accept or (lambda net: net.equivalent(truth, 1e-6)),
-        max_work=max_work,
-        rng=np.random.default_rng(seed),
-    )
+    budget, rng = Budget(max_work, deadline), np.random.default_rng(seed)
+    found = list(candidates(source, 2, truth.activation, bias=False, offset=False, budget=budget, rng=rng))
     return found, source.tally.passes
 
 
-def test_search_stops_at_the_first_accepted_network():
-    asked = []
-
-    def accept(net):
-        asked.append(net)
-        return True
-
-    found, _ = run(accept=accept)
-    assert found.ending is Ending.ACCEPTED
-    assert len(asked) == len(found.attempts) == 1
-    assert asked[0] is found.network
+def test_no_round_is_worked_that_nobody_asks_for():
+    truth = wl.teachers.conditioned(5, 2, activation="relu", rng=0)
+    source = Counted(samples.open(*wl.draw(truth, 60, rng=1)))
+    found = candidates(
+        source, 2, truth.activation, bias=False, offset=False, budget=Budget(), rng=np.random.default_rng(0)
+    )
+    assert source.tally.passes == 0
+    first = next(found)
+    passes = source.tally.passes
+    assert len(first.attempts) == 1
+    assert first.network.equivalent(truth, 1e-6)
+    found.close()
+    assert source.tally.passes == passes > 0
 
 
 def test_search_repeats_with_its_seed():
-    (first, passes), (second, again) = run(), run()
-    assert np.array_equal(first.network.W, second.network.W)
-    assert (first.attempts, passes) == (second.attempts, again)
+    (first, passes), (second, again) = run(noise=0.1), run(noise=0.1)
+    assert len(first) > 1
+    for one, other in zip(first, second, strict=True):
+        assert np.array_equal(one.network.W, other.network.W)
+    assert (first[-1].attempts, passes) == (second[-1].attempts, again)
 
 
 def test_a_spent_budget_ends_the_search():
-    found, _ = run(n=14, accept=lambda net: False, max_work=50.0)
-    assert found.ending in {Ending.WORK_SPENT, Ending.SAME_MINIMUM}
-    assert found.network.n_units == 2
+    found, _ = run(n=14, noise=0.3, max_work=50.0)
+    assert found[-1].ending is Ending.WORK_SPENT
+    assert found[-1].network.n_units == 2
+    late, _ = run(n=14, noise=0.3, deadline=0.0)
+    assert late[-1].ending is Ending.TIME_SPENT
+    assert len(late) == 1
 
 
 def test_the_same_minimum_again_and_again_ends_the_search():
-    found, _ = run(n=300, noise=0.2, accept=lambda net: False, max_work=1e6)
-    assert found.ending is Ending.SAME_MINIMUM
+    found, _ = run(n=300, noise=0.2, max_work=1e6)
+    assert found[-1].ending is Ending.SAME_MINIMUM
 
 
 def test_starts_share_their_products():

@@ -22,7 +22,7 @@ from weightlift.recovery.problem import Problem
 from weightlift.refinement import SignlessFit, gauss_newton, refine_up_to_signs
 from weightlift.samples import Radial, Samples, Whitening
 from weightlift.samples.counting import Counted
-from weightlift.search import expand_prune
+from weightlift.search import Budget, candidates
 from weightlift.search.expand_prune import without_offset
 
 ROWS_A_PARAMETER = 12.0  # beyond these the search runs on a part of the rows, and the fit on all
@@ -34,6 +34,7 @@ SIGN_FREE_ROWS = 5_000  # below, few rows lie beyond a kink that T_2 does not sh
 FREE_LENGTHS = 6.0  # times as many where lengths are read from moments too
 TINY_OFFSET = 1e-10  # relative to the target's root mean square
 MEAN_LEVEL = 6.0  # standard deviations of n‖ν‖² ~ χ² above which the inputs have a mean
+CERTIFIED = "a candidate was certified"
 
 Answer = tuple[float, Network, Certificate]  # risk, network in raw inputs, its certificate
 
@@ -150,33 +151,31 @@ def search_stage(
     """Annealed starts on as many rows as they need; every candidate is refined on all training rows and judged."""
     part, began = _searched_rows(problem, width), time.perf_counter()
     passes = part.tally.passes
-
-    def accept(network: Network) -> bool:
-        start = problem.white.tally.passes, time.perf_counter()
-        _finish(problem, network, "Gauss–Newton on all rows", *start, judged, answers)
-        return bool(answers[-1][2])
-
     judged: list[StageReport] = []
-    found = expand_prune(
+    found = candidates(
         part,
         width,
         problem.activation,
         bias=problem.bias,
         offset=problem.offset,
-        accept=accept,
-        max_work=max_work,
+        budget=Budget(max_work),
         rng=problem.rng,
     )
-    starts = sum(a.starts for a in found.attempts)
+    for candidate in found:
+        if candidate.improved:
+            start = problem.white.tally.passes, time.perf_counter()
+            _finish(problem, candidate.network, "Gauss–Newton on all rows", *start, judged, answers)
+            if answers[-1][2]:
+                break
     stages.append(
         StageReport(
-            f"search, {len(found.attempts)} rounds on {part.n} rows",
+            f"search, {len(candidate.attempts)} rounds on {part.n} rows",
             width,
-            starts,
-            found.work,
+            candidate.starts,
+            candidate.work,
             part.tally.passes - passes,
-            found.risk / problem.energy,
-            found.ending.value,
+            candidate.risk / problem.energy,
+            CERTIFIED if answers[-1][2] or candidate.ending is None else candidate.ending.value,
             time.perf_counter() - began,
         )
     )

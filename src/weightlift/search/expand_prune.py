@@ -2,7 +2,7 @@
 
 Round   a batch of random starts descends by Gauss–Newton on a softened φ that is sharpened in stages; half of them are
         dropped on the way. The best are perturbed and reheated, again and again; now and then fresh or wider ones join.
-Stop    at the first network that `accept` certifies, when fresh batches keep ending in the same minimum, or when the work is
+Stop    when the caller is content, when fresh batches keep ending in the same minimum, or when the budget is
         spent.
 Needs   nothing of the inputs' law: the search is least squares alone. More rows than parameters.
 Work    is counted in Gauss–Newton steps of one start of the asked width, so that results repeat.
@@ -13,7 +13,7 @@ from __future__ import annotations
 import enum
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,6 +26,7 @@ from weightlift.refinement.gauss_newton import NEAR_ROUNDING
 from weightlift.risk import Risk, Students
 from weightlift.samples import Samples
 from weightlift.search.annealing import annealing
+from weightlift.search.budget import Budget
 from weightlift.search.consolidate import consolidate
 from weightlift.search.prune import prune
 from weightlift.search.starts import perturbed, random_students
@@ -40,11 +41,11 @@ RACE_AFTER = 2  # stages before half of the fresh starts are dropped
 
 
 class Ending(enum.Enum):
-    """Why a search stopped."""
+    """Why no candidate follows."""
 
-    ACCEPTED = "a candidate was certified"
     SAME_MINIMUM = "fresh starts end in the same minimum again and again, and it is not certified"
     WORK_SPENT = "the work was spent without a certified candidate; raise max_work"
+    TIME_SPENT = "the time was spent without a certified candidate; raise max_time"
 
 
 @dataclass(frozen=True)
@@ -59,36 +60,40 @@ class Attempt:
 
 
 @dataclass(frozen=True)
-class Found:
-    """The best network of a search, why it ended, and what was tried."""
+class Candidate:
+    """The best network after a round, whether that round found it, what was tried, and why it was the last round, if it was."""
 
     network: Network
     risk: float
-    ending: Ending
+    improved: bool
     attempts: tuple[Attempt, ...]
+    ending: Ending | None = None
 
     @property
     def work(self) -> float:
         return sum(a.work for a in self.attempts)
 
+    @property
+    def starts(self) -> int:
+        return sum(a.starts for a in self.attempts)
 
-def expand_prune(
+
+def candidates(
     samples: Samples,
     n_units: int,
     activation: Activation,
     *,
     bias: bool,
     offset: bool,
-    accept: Callable[[Network], bool],
-    max_work: float,
+    budget: Budget,
     rng: np.random.Generator,
-) -> Found:
-    """Search until `accept` says yes; see the module's docstring."""
+) -> Iterator[Candidate]:
+    """One candidate a round, the last with its `ending`; the caller judges those that `improved`, and stops when content."""
     shift = _constant_reflection(activation) and not offset
     free = "Wa" + "b" * bias + "c" * (offset or shift)
     starts = _batch_size(samples, n_units, activation, bias)
     rounding = NEAR_ROUNDING * _energy(samples, activation)
-    attempts: list[Attempt] = []
+    attempts: tuple[Attempt, ...] = ()
     best: _Ranked | None = None
     pool: _Ranked | None = None
     for number in itertools.count():
@@ -103,23 +108,21 @@ def expand_prune(
         if width > n_units:
             ranked, spent = _pruned(samples, ranked, n_units, free)
             work = work * (width / n_units) ** 2 + spent
-        attempts.append(Attempt("fresh" if fresh else "reheated", width, batch.shape[1], work, float(ranked.risks[0])))
+        attempts += (Attempt("fresh" if fresh else "reheated", width, batch.shape[1], work, float(ranked.risks[0])),)
         keep = max(4, starts // 4)
         if fresh or pool is None:
             pool = ranked.first(keep) if ranked.students.shape[2] == n_units else None
         else:
             pool = pool.with_(ranked).first(keep)
-        if best is None or ranked.risks[0] < (1 - SAME_RISK) * best.risks[0]:
+        improved = best is None or bool(ranked.risks[0] < (1 - SAME_RISK) * best.risks[0])
+        if best is None or improved:
             best = ranked.first(1)
             network = best.students.network(0)
             network = without_offset(network) if shift else network
-            if accept(network):
-                return Found(network, float(best.risks[0]), Ending.ACCEPTED, tuple(attempts))
-        if _same_minimum(attempts, rounding):
-            return Found(network, float(best.risks[0]), Ending.SAME_MINIMUM, tuple(attempts))
-        if sum(a.work for a in attempts) >= max_work:
-            return Found(network, float(best.risks[0]), Ending.WORK_SPENT, tuple(attempts))
-    raise AssertionError("the budget ends the search")
+        ending = _ending(attempts, rounding, budget)
+        yield Candidate(network, float(best.risks[0]), improved, attempts, ending)
+        if ending is not None:
+            return
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +179,16 @@ def _pruned(samples: Samples, ranked: _Ranked, n_units: int, free: str) -> tuple
     return _Ranked(fit.students, fit.risks), work + fit.iterations
 
 
-def _same_minimum(attempts: list[Attempt], rounding: float) -> bool:
+def _ending(attempts: tuple[Attempt, ...], rounding: float, budget: Budget) -> Ending | None:
+    """Why the round was the last one, if it was."""
+    if _same_minimum(attempts, rounding):
+        return Ending.SAME_MINIMUM
+    if budget.late():
+        return Ending.TIME_SPENT
+    return Ending.WORK_SPENT if budget.spent(sum(a.work for a in attempts)) else None
+
+
+def _same_minimum(attempts: tuple[Attempt, ...], rounding: float) -> bool:
     """Whether the best of all rounds was reached by two fresh batches independently; exact fits are one minimum."""
     best = min(a.risk for a in attempts)
     return sum(a.what == "fresh" and a.risk <= max(best * (1 + SAME_RISK), rounding) for a in attempts) >= 2
