@@ -76,6 +76,19 @@ def test_names_and_aliases():
     assert repr(activations.leaky_relu(0.2)) == "Activation('leaky_relu', slope=0.2)"
 
 
+def test_what_is_known_of_each():
+    """Analytic without kinks, a polynomial or not, unique or not; a factor of z changes none of it."""
+    for activation in EXAMPLES:
+        base = activations.get(activations.to_json(activation)["name"], **dict(activation.parameters, factor=1.0))
+        assert activation.analytic == (not activation.kinks) == base.analytic
+        assert activation.polynomial == (base.name in ("linear", "quadratic", "polynomial"))
+        assert activation.uniqueness == base.uniqueness
+        assert bool(activation.uniqueness) != activation.polynomial
+    assert "awasthi2021" in activations.leaky_relu(0.3).uniqueness
+    assert not activations.custom("swish", swish, swish_derivative).analytic
+    assert activations.custom("swish", swish, swish_derivative, analytic=True).analytic
+
+
 @pytest.mark.parametrize("name", ["tanh(2.5x)", "tanh(5x/2)", "tanh(25e-1x)"])
 def test_scaled_names(name):
     tanh = activations.get(name)
@@ -236,6 +249,7 @@ def step(z):
         (("f", relu, step), {"kinks": [0], "degree": 2}, "degree"),
         (("f", relu, step), {"kinks": [0], "reflection": (-1, ())}, "reflection"),
         (("f", relu, step), {"kinks": [0], "reflection": (2, ())}, "reflection"),
+        (("f", relu, step), {"kinks": [0], "analytic": True}, "analytic"),
         (("f", relu, step), {"kinks": [0], "closed_form": lambda k, s, b: 0.0 * s}, "closed_form"),
     ],
 )

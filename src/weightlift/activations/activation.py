@@ -49,6 +49,8 @@ class Activation:
     jumps: tuple[float, ...] = ()  # φ′(kink+) − φ′(kink−): the Dirac weights of φ″
     degree: float | None = None  # φ(tz) = t^degree φ(z) for t > 0
     reflection: Reflection | None = None  # (s, (p₀, …, p_n)), p_n ≠ 0: φ(−z) = s φ(z) + Σ p_j zʲ
+    analytic: bool = False  # real-analytic on all of R
+    uniqueness: str = ""  # why irreducible networks with one function have the same units, with its source; "": not known
     parameters: tuple[tuple[str, Any], ...] = ()  # with the name, what identifies it in a file
     closed_form: ClosedForm | None = field(default=None, repr=False)
     integrals: Quadrature | None = field(default=None, repr=False)  # a better rule than quadrature, if there is one
@@ -70,6 +72,11 @@ class Activation:
     def rule(self) -> Quadrature:
         """How the Gaussian integrals are computed."""
         return Quadrature(self.value, self.derivative, self.kinks) if self.integrals is None else self.integrals
+
+    @property
+    def polynomial(self) -> bool:
+        """Whether φ is one of the catalogue's polynomials, scaled or not."""
+        return self.rule.polynomial
 
     @property
     def parity(self) -> Literal["even", "odd"] | None:

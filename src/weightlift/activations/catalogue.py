@@ -25,6 +25,12 @@ from weightlift.activations.quadrature import Function, Quadrature
 from weightlift.errors import ActivationError
 from weightlift.namespaces import Array
 
+# Why the function determines the units, up to order and reflections:
+KINKS = "each unit breaks a derivative of f along a hyperplane of its own [awasthi2021, Thm 3.4]"
+SIGMOIDS = "irreducible networks with one function differ by order and signs alone [sussmann1992]"
+RAMPS = "the derivative is a sigmoid, and networks of sigmoids are unique [sussmann1992]"
+BELLS = "the derivatives are Gaussians, independent where centres or widths differ [albertini1993]"
+
 SCALED_NAME = re.compile(r"(?P<base>\w+)\((?P<factor>[^x/()]+)x(?:/(?P<divisor>[^x/()]+))?\)")
 
 
@@ -91,6 +97,8 @@ def scaled(activation: str | Activation, factor: float) -> Activation:
         jumps=tuple(factor * jump for jump in base.jumps),
         degree=base.degree,
         reflection=reflection,
+        analytic=base.analytic,
+        uniqueness=base.uniqueness,
         parameters=(*base.parameters, ("factor", factor)),
         closed_form=None if base.closed_form is None else integrals,
         integrals=integrals,
@@ -167,6 +175,10 @@ class ScaledIntegrals(Quadrature):
     base: Quadrature
     factor: float
 
+    @property
+    def polynomial(self) -> bool:
+        return self.base.polynomial
+
     def hermites(self, max_order: int, scale: np.ndarray, offset: np.ndarray) -> np.ndarray:
         return self.base.hermites(max_order, self.factor * scale, self.factor * offset)
 
@@ -208,6 +220,8 @@ def _piecewise(
         jumps=(right[1] - left[1],) if broken else (),
         degree=float(used[0]) if len(used) == 1 else None,
         reflection=reflection,
+        analytic=not broken,
+        uniqueness=KINKS if broken else "",
         parameters=parameters,
         closed_form=integrals,
         integrals=integrals,
@@ -221,13 +235,25 @@ def _polynomial(name: str, coefficients: tuple[float, ...], parameters: tuple[tu
 
 
 def _smooth(
-    name: str, family: type[Quadrature], derivatives: tuple[Function, Function, Function], reflection: Reflection
+    name: str,
+    family: type[Quadrature],
+    derivatives: tuple[Function, Function, Function],
+    reflection: Reflection,
+    uniqueness: str,
 ) -> Activation:
     value, derivative, second_derivative = derivatives
     integrals = family(value, derivative, ())
     closed_form: ClosedForm | None = integrals if isinstance(integrals, analytic.Erf) else None
     return Activation(
-        name, value, derivative, second_derivative, reflection=reflection, closed_form=closed_form, integrals=integrals
+        name,
+        value,
+        derivative,
+        second_derivative,
+        reflection=reflection,
+        analytic=True,
+        uniqueness=uniqueness,
+        closed_form=closed_form,
+        integrals=integrals,
     )
 
 
@@ -263,14 +289,18 @@ sigmoid = _smooth(
     analytic.Sigmoid,
     (functions.sigmoid, functions.sigmoid_derivative, functions.sigmoid_second_derivative),
     (-1, (1.0,)),
+    SIGMOIDS,
 )
-tanh = _smooth("tanh", analytic.Tanh, (functions.tanh, functions.tanh_derivative, functions.tanh_second_derivative), (-1, ()))
-erf = _smooth("erf", analytic.Erf, (functions.erf, functions.erf_derivative, functions.erf_second_derivative), (-1, ()))
+tanh = _smooth(
+    "tanh", analytic.Tanh, (functions.tanh, functions.tanh_derivative, functions.tanh_second_derivative), (-1, ()), SIGMOIDS
+)
+erf = _smooth("erf", analytic.Erf, (functions.erf, functions.erf_derivative, functions.erf_second_derivative), (-1, ()), BELLS)
 softplus = _smooth(
     "softplus",
     analytic.Softplus,
     (functions.softplus, functions.sigmoid, functions.sigmoid_derivative),
     (1, (0.0, -1.0)),
+    RAMPS,
 )
 
 ALIASES = {"identity": "linear", "logistic": "sigmoid"}

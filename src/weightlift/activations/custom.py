@@ -35,12 +35,14 @@ def custom(
     jumps: Iterable[float] | None = None,
     degree: float | None = None,
     reflection: Reflection | None = None,
+    analytic: bool = False,
     closed_form: ClosedForm | None = None,
 ) -> Activation:
     """A continuous φ from its value and derivative; what is declared is verified by sampling.
 
     kinks: where φ′ or φ″ is not continuous, ascending. jumps: φ′(kink+) − φ′(kink−), measured if not given.
     degree: φ(tz) = t^degree φ(z), t > 0. reflection: (s, (p₀, p₁, …)) with φ(−z) = s φ(z) + Σ p_j zʲ.
+    analytic: that φ is real-analytic on all of R, which cannot be sampled and is your word.
     closed_form(order, scale, offset): E φ(σz+b) He_order(z) for σ > 0; by quadrature if not given.
     Without second_derivative, φ″ is a central difference of φ′, good to about 1e-10. Functions of a module, rather than
     lambdas, let the activation travel to other processes.
@@ -64,9 +66,20 @@ def custom(
         second_derivative = DifferenceQuotient(derivative, points)
     else:
         _check_slope(derivative, second_derivative, points, "second_derivative")
-    integrals = _checked_integrals(Quadrature(value, derivative, points), closed_form)
+    if analytic and points:
+        raise ActivationError(f"analytic: a φ with kinks at {points} is not real-analytic.")
     return Activation(
-        name, value, derivative, second_derivative, points, weights, degree, reflection, (), closed_form, integrals
+        name,
+        value,
+        derivative,
+        second_derivative,
+        kinks=points,
+        jumps=weights,
+        degree=degree,
+        reflection=reflection,
+        analytic=bool(analytic),
+        closed_form=closed_form,
+        integrals=_checked_integrals(Quadrature(value, derivative, points), closed_form),
     )
 
 

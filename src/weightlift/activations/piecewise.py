@@ -31,6 +31,10 @@ class PiecewisePolynomial(Quadrature):
     left: tuple[float, ...]
     right: tuple[float, ...]
 
+    @property
+    def polynomial(self) -> bool:
+        return self.left == self.right
+
     def hermites(self, max_order: int, scale: np.ndarray, offset: np.ndarray) -> np.ndarray:
         left, right = np.array(self.left), np.array(self.right)
         degree = left.size - 1

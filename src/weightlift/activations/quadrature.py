@@ -39,6 +39,11 @@ class Quadrature:
     derivative: Function
     kinks: tuple[float, ...]
 
+    @property
+    def polynomial(self) -> bool:
+        """Whether φ is known to be a polynomial."""
+        return False
+
     def __call__(self, order: int, scale: Any, offset: Any) -> np.ndarray:
         """E φ(σz+b) He_order(z), broadcast."""
         sigma, b = np.broadcast_arrays(np.asarray(scale, dtype=float), np.asarray(offset, dtype=float))

@@ -8,20 +8,13 @@ others      linear and quadratic φ have continuous symmetries; for polynomials 
 
 from __future__ import annotations
 
-from weightlift import activations
 from weightlift.activations import Activation
-from weightlift.errors import ActivationError
 from weightlift.network import Network
-
-UNIQUE = {"relu", "leaky_relu", "squared_relu", "absolute", "tanh", "sigmoid", "erf", "softplus"}
 
 
 def unique(activation: Activation) -> bool:
     """Whether a theorem makes irreducible networks unique up to symmetries and sign patterns."""
-    try:
-        return activations.to_json(activation)["name"] in UNIQUE
-    except ActivationError:
-        return False
+    return bool(activation.uniqueness)
 
 
 def symmetries(network: Network) -> tuple[str, ...]:
