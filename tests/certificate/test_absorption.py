@@ -10,8 +10,8 @@ import pytest
 from weightlift import Network, samples, teachers
 from weightlift.certificate import absorption, certify
 from weightlift.certificate.absorption import ReflectionProducts, absorbed_patterns
-from weightlift.certificate.gauge import Gauge
-from weightlift.certificate.information import Information
+from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.information import Information
 from weightlift.identifiability import reflect
 from weightlift.risk import Students
 

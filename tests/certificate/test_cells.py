@@ -10,7 +10,7 @@ import pytest
 import weightlift as wl
 from weightlift import samples
 from weightlift.certificate.cells import _binary_vectors, _most_cells, other_arrangements
-from weightlift.certificate.gauge import Gauge
+from weightlift.evidence.gauge import Gauge
 from weightlift.refinement.gauss_newton import gauss_newton
 
 CENTRES = np.array([[-0.994, -1.352, 0.779], [1.282, -1.81, 1.308], [-0.837, -0.737, -0.322], [-0.605, 1.202, 0.934]])

@@ -11,8 +11,8 @@ import pytest
 import weightlift as wl
 from weightlift import activations, samples
 from weightlift.certificate.exchanges import exchanged, some_inputs
-from weightlift.certificate.gauge import Gauge
-from weightlift.certificate.rows import Directions, DistinctRows
+from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.rows import Directions, DistinctRows
 from weightlift.refinement.gauss_newton import gauss_newton
 
 

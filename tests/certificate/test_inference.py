@@ -12,8 +12,8 @@ from tests.contract.awkward import Awkward
 
 from weightlift import draw, samples, teachers
 from weightlift.certificate import Inference, cramer_rao, inference
-from weightlift.certificate.gauge import Gauge
 from weightlift.errors import ArgumentError, ShapeError, SingularError, TooFewRowsError
+from weightlift.evidence.gauge import Gauge
 from weightlift.identifiability import count_parameters
 from weightlift.network import Network
 from weightlift.refinement.gauss_newton import gauss_newton

@@ -9,8 +9,8 @@ import pytest
 
 import weightlift as wl
 from weightlift import samples
-from weightlift.certificate.gauge import Gauge
 from weightlift.certificate.places import permuted
+from weightlift.evidence.gauge import Gauge
 from weightlift.refinement.gauss_newton import gauss_newton
 
 

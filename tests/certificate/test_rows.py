@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from weightlift import samples, teachers
-from weightlift.certificate import Status, certify, rows
+from weightlift.certificate import Status, certify
 from weightlift.certificate.exactness import exact_precision, separation
-from weightlift.certificate.gauge import Gauge
-from weightlift.certificate.information import Information
-from weightlift.certificate.rows import Agreement, DistinctRows, Sides, count_distinct, rounding_bound, rows_beside
 from weightlift.certificate.scores import Scores
+from weightlift.evidence import rows
+from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.information import Information
+from weightlift.evidence.rows import Agreement, DistinctRows, Sides, count_distinct, rounding_bound, rows_beside
 from weightlift.network import Network
 from weightlift.refinement.gauss_newton import gauss_newton
 from weightlift.risk import Students
@@ -141,7 +142,7 @@ def test_information_by_both_routes(seed: int, monkeypatch: pytest.MonkeyPatch) 
     assert information.condition == pytest.approx(np.linalg.cond(scaled) ** 2, rel=1e-6)
     assert information.least_eigenvalue == pytest.approx(np.linalg.eigvalsh(J.T @ J / 100)[0], rel=1e-6)
     assert information.rss == pytest.approx(1.0)
-    monkeypatch.setattr("weightlift.certificate.information.DENSE", 1)
+    monkeypatch.setattr("weightlift.evidence.information.DENSE", 1)
     assert Information.of(source, gauge).condition == pytest.approx(information.condition, rel=1e-6)
     assert exact_precision(information, 2.0) == pytest.approx(2 * exact_precision(information, 1.0))
 

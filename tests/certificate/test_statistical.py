@@ -10,11 +10,11 @@ from scipy import stats
 
 from weightlift import draw, samples, teachers
 from weightlift.certificate import Certificate, Status, certify, regularity
-from weightlift.certificate.gauge import Gauge
-from weightlift.certificate.information import Information
 from weightlift.certificate.lack_of_fit import LEVEL, POWER, choose_features, choose_probes, lack_of_fit, noncentrality
 from weightlift.certificate.regularity import enclosing
 from weightlift.certificate.rivals import reflected_rivals
+from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.information import Information
 from weightlift.identifiability import reflect
 from weightlift.network import Network
 from weightlift.refinement.gauss_newton import gauss_newton

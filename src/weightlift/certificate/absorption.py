@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weightlift.certificate.gauge import Gauge
-from weightlift.certificate.information import Information
+from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.information import Information
 from weightlift.identifiability.reflections import reflection
 from weightlift.identifiability.subset_sums import SubsetSums
 from weightlift.namespaces import array_namespace, matmul_transposed, to_numpy

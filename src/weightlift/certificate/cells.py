@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from weightlift.certificate.gauge import Gauge
+from weightlift.evidence.gauge import Gauge
 from weightlift.namespaces import array_namespace, to_numpy
 from weightlift.network import Network
 from weightlift.risk import Students

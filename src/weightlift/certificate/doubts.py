@@ -23,13 +23,13 @@ from weightlift.certificate.cells import TOLERANCE, other_arrangements
 from weightlift.certificate.exactness import LARGEST_PRECISION, separation
 from weightlift.certificate.exchanges import discrete
 from weightlift.certificate.exchanges import exchanged as exchanged_rivals
-from weightlift.certificate.gauge import Gauge
-from weightlift.certificate.information import Information
 from weightlift.certificate.places import permuted
 from weightlift.certificate.rivals import refined, refitted
-from weightlift.certificate.rows import Sides, rows_beside
 from weightlift.certificate.scores import LARGEST_LEVERAGE, SharedLeverages
 from weightlift.errors import ArgumentError
+from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.information import Information
+from weightlift.evidence.rows import Sides, rows_beside
 from weightlift.identifiability import Redundancy, irreducible, sign_patterns
 from weightlift.network import Network
 from weightlift.samples import Samples

@@ -15,8 +15,8 @@ import math
 
 import numpy as np
 
-from weightlift.certificate.gauge import Gauge
-from weightlift.certificate.information import Information
+from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.information import Information
 
 ROUNDING_FACTOR = 4.0  # residuals up to this many times their bound count as rounding errors
 SAFETY = 2.0  # for what first order leaves out

@@ -21,8 +21,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.linalg
 
-from weightlift.certificate.gauge import Gauge
-from weightlift.certificate.rows import rounded_keys
+from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.rows import rounded_keys
 from weightlift.namespaces import array_namespace, from_numpy, to_numpy
 from weightlift.network import Network
 from weightlift.samples import Block, Samples, Sums

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weightlift.certificate.gauge import Gauge
-from weightlift.certificate.information import Information
-from weightlift.certificate.rows import Agreement
 from weightlift.certificate.scores import Scores
 from weightlift.errors import ArgumentError, ShapeError, SingularError, TooFewRowsError
+from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.information import Information
+from weightlift.evidence.rows import Agreement
 from weightlift.namespaces import Array, array_namespace, as_like, matrix, to_numpy
 from weightlift.network import Network
 from weightlift.risk import Students

@@ -24,9 +24,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weightlift.certificate.gauge import Gauge
-from weightlift.certificate.information import Information
-from weightlift.certificate.rows import double
+from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.information import Information
+from weightlift.evidence.rows import double
 from weightlift.namespaces import Array, array_namespace, as_like, matmul_transposed, to_numpy
 from weightlift.network import Network
 from weightlift.risk import Students

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weightlift.certificate.gauge import Gauge
+from weightlift.evidence.gauge import Gauge
 from weightlift.identifiability.reflections import reflection
 from weightlift.network import Network
 

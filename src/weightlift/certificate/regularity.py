@@ -21,13 +21,13 @@ from typing import Any
 
 import numpy as np
 
-from weightlift.certificate.gauge import Gauge
-from weightlift.certificate.information import Information
 from weightlift.certificate.lack_of_fit import LEVEL, LackOfFit, lack_of_fit
 from weightlift.certificate.rivals import reflected_rivals
-from weightlift.certificate.rows import DistinctRows, count_distinct, double
 from weightlift.certificate.scores import Scores, SharedLeverages
 from weightlift.certificate.status import Certificate, Status
+from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.information import Information
+from weightlift.evidence.rows import DistinctRows, count_distinct, double
 from weightlift.namespaces import array_namespace, to_numpy
 from weightlift.risk import Risk, Students
 from weightlift.samples import Block, Samples, Sums

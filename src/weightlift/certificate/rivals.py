@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weightlift.certificate.gauge import Gauge
+from weightlift.evidence.gauge import Gauge
 from weightlift.identifiability import reflect
 from weightlift.identifiability.reflections import reflection, reflection_polynomials
 from weightlift.namespaces import to_numpy

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weightlift.certificate.gauge import Gauge
-from weightlift.certificate.rows import SKETCH, Directions, double, rounded_keys
+from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.rows import SKETCH, Directions, double, rounded_keys
 from weightlift.namespaces import array_namespace, as_like, matmul_transposed, to_numpy
 from weightlift.risk import Students
 from weightlift.samples import Block, Sums

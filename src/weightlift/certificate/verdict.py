@@ -35,13 +35,13 @@ from weightlift.certificate.exactness import (
     exact_regions,
 )
 from weightlift.certificate.exchanges import some_inputs
-from weightlift.certificate.gauge import Gauge
-from weightlift.certificate.information import Information
 from weightlift.certificate.regularity import examine
-from weightlift.certificate.rows import TINY, Agreement, Directions, DistinctRows, Kinks, count_distinct
 from weightlift.certificate.status import Certificate, Evidence, Status
 from weightlift.certificate.uniqueness import symmetries, unique
 from weightlift.errors import ArgumentError, ShapeError
+from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.information import Information
+from weightlift.evidence.rows import TINY, Agreement, Directions, DistinctRows, Kinks, count_distinct
 from weightlift.identifiability import irreducible
 from weightlift.network import Network
 from weightlift.samples import Samples

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 import scipy.linalg
 
-from weightlift.certificate.gauge import Gauge
+from weightlift.evidence.gauge import Gauge
 from weightlift.namespaces import to_numpy
 from weightlift.refinement.normal_equations import NormalEquations
 from weightlift.risk import Students

@@ -1,0 +1,1 @@
+"""What rows say about a network: its class (`gauge`), JᵀJ (`information`), agreement and distinct rows (`rows`)."""
