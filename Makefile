@@ -2,6 +2,7 @@
 
 PYTHON ?= python3
 VENV := .venv
+INSTALL := ".[dev]"
 BIN := $(VENV)/bin
 READY := $(VENV)/.installed
 WORKERS ?= auto
@@ -9,11 +10,12 @@ WORKERS ?= auto
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 4 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help install lint test test-slow demo bench docs clean
+.PHONY: help install lint test suite test-slow demo bench docs clean
 
 help:
 	@echo "make demo       recover a planted network and show it"
 	@echo "make test       lint, type-check, check the import contract, run the tests"
+	@echo "make suite      the tests alone"
 	@echo "make test-slow  the long tests alone"
 	@echo "make bench      benchmarks: ratios to peers and rooflines, in one run"
 	@echo "make docs       build the documentation into docs/_build/html"
@@ -24,12 +26,15 @@ help:
 install: $(READY)
 
 # One BLAS thread a process: the workers share the cores, and small products are faster so.
-test test-slow docs: export OMP_NUM_THREADS := 1
-test test-slow docs: export OPENBLAS_NUM_THREADS := 1
-test test-slow docs: export MKL_NUM_THREADS := 1
-test test-slow docs: export VECLIB_MAXIMUM_THREADS := 1
+test suite test-slow docs: export OMP_NUM_THREADS := 1
+test suite test-slow docs: export OPENBLAS_NUM_THREADS := 1
+test suite test-slow docs: export MKL_NUM_THREADS := 1
+test suite test-slow docs: export VECLIB_MAXIMUM_THREADS := 1
 
 test: lint
+	$(PYTEST) -m "not slow"
+
+suite: $(READY)
 	$(PYTEST) -m "not slow"
 
 test-slow: $(READY)
@@ -59,7 +64,7 @@ $(READY): pyproject.toml
 	    exit 1; }
 	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
 	@echo "Installing Weightlift and its tools into $(VENV): once, a minute or two."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable $(INSTALL)
 	@touch $@
 
 clean:

@@ -1,8 +1,7 @@
 """What every test shares: array namespaces, seeds, one thread a process.
 
-`xp` runs a test on NumPy, array-api-strict and PyTorch. PyTorch is optional, as are pyarrow, dask and distributed: without them
-those runs are skipped, unless the environment variable WEIGHTLIFT_REQUIRE names them (`WEIGHTLIFT_REQUIRE=torch,dask`); then
-they fail.
+`xp` runs a test on NumPy, array-api-strict and PyTorch. PyTorch is optional, as is every extra: without one its tests are
+skipped, unless the environment variable WEIGHTLIFT_REQUIRE names it (`WEIGHTLIFT_REQUIRE=torch,dask`); then they fail.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import importlib
 import importlib.util
 import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import hypothesis
@@ -27,6 +27,12 @@ hypothesis.settings.load_profile("weightlift")
 
 NAMESPACES = {"numpy": "array_api_compat.numpy", "strict": "array_api_strict", "torch": "array_api_compat.torch"}
 REQUIRED = set(os.environ.get("WEIGHTLIFT_REQUIRE", "").replace(",", " ").split())
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Examples in docstrings are the sources'; what tests share, and the scripts that they start, is never collected."""
+    helper = collection_path.suffix == ".py" and not collection_path.name.startswith("test_")
+    return True if helper and collection_path.is_relative_to(Path(__file__).parent) else None
 
 
 @pytest.fixture(params=list(NAMESPACES))
@@ -83,9 +89,10 @@ def one_threaded_torch() -> Any:
 
 
 def optional(name: str) -> Any:
-    """A module that may be missing: the test, or the file, is then skipped, or fails where WEIGHTLIFT_REQUIRE names it."""
-    if importlib.util.find_spec(name) is None:
-        if name in REQUIRED:
-            pytest.fail(f"WEIGHTLIFT_REQUIRE names {name}, and it is not installed: pip install {name}")
-        pytest.skip(f"{name} is not installed", allow_module_level=True)
+    """A module that may be missing: the test, or its file, is skipped, or fails if WEIGHTLIFT_REQUIRE names its package."""
+    package = name.partition(".")[0]
+    if importlib.util.find_spec(package) is None:
+        if package in REQUIRED:
+            pytest.fail(f"WEIGHTLIFT_REQUIRE names {package}, and it is not installed: pip install {package}")
+        pytest.skip(f"{package} is not installed", allow_module_level=True)
     return importlib.import_module(name)

@@ -3,6 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from tests.conftest import optional
 
 import weightlift as wl
 from weightlift import plots
@@ -11,7 +12,7 @@ from weightlift.errors import ArgumentError, ShapeError
 
 @pytest.fixture(scope="module")
 def fitted():
-    pandas = pytest.importorskip("pandas")
+    pandas = optional("pandas")
     truth = wl.teachers.biased(3, 2, rng=1)
     X, y = wl.draw(truth, 2000, noise_std=0.1, rng=2)
     frame = pandas.DataFrame(X, columns=["age", "bmi", "bp"])

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.conftest import optional
 
 from weightlift import activations, errors
 from weightlift.identifiability import reflect
@@ -35,7 +36,7 @@ def test_predict_is_the_formula_in_every_namespace(rng, as_xp, activation):
 
 
 def test_predict_stays_on_the_second_device():
-    strict = pytest.importorskip("array_api_strict")
+    strict = optional("array_api_strict")
     X = strict.asarray(np.ones((3, 4)), device=strict.Device("device1"))
     assert device(random_network(np.random.default_rng(0)).predict(X)) == strict.Device("device1")
 

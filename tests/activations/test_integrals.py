@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 import pytest
+from tests.conftest import optional
 
 from weightlift import activations
 from weightlift.activations.quadrature import Quadrature
@@ -96,7 +97,7 @@ def exact_hermites(mp, activation, max_order, scale, offset):
 
 @pytest.mark.parametrize("activation", ALL, ids=names)
 def test_hermites_to_twelve_digits(activation, rng):
-    mpmath = pytest.importorskip("mpmath")
+    mpmath = optional("mpmath")
     (scale,), (offset,) = pairs(rng, 1)
     with mpmath.workdps(30):
         expected = exact_hermites(mpmath.mp, activation, 13, scale, offset)
@@ -109,9 +110,8 @@ def test_hermites_to_twelve_digits(activation, rng):
 @pytest.mark.parametrize("activation", [activations.relu, activations.squared_relu, activations.tanh], ids=names)
 def test_extreme_scales_to_twelve_digits(activation, scale, offset):
     """β = ±30: ReLU's mean is 1e-200 and keeps its digits. σ = 0.03: tanh's order 12 is 1e-12 and keeps its digits."""
-    mpmath = pytest.importorskip("mpmath")
+    mpmath = optional("mpmath")
     if abs(offset) / scale > 15 and activation.kinks:
-        pytest.importorskip("scipy")
         beta = offset / scale
         with mpmath.workdps(60):
             b = mpmath.mpf(beta)
@@ -129,7 +129,7 @@ def test_extreme_scales_to_twelve_digits(activation, scale, offset):
 @pytest.mark.parametrize(("scale", "orders"), [(0.9, [24, 50]), (1.9, [50, 100]), (3.9, [100, 200])])
 def test_high_orders_keep_their_digits(scale, orders):
     """Coefficients from 1e-10 to 1e-4 of the first, which the direct integral would know to 1e-16 absolutely."""
-    mpmath = pytest.importorskip("mpmath")
+    mpmath = optional("mpmath")
     found = activations.sigmoid.hermite_normalized(orders[-1], scale, 0.4)
     with mpmath.workdps(40):
         exact = exact_hermites(mpmath.mp, activations.sigmoid, orders[-1], scale, 0.4)
@@ -142,7 +142,7 @@ def test_high_orders_keep_their_digits(scale, orders):
 @pytest.mark.parametrize("scale", [0.2, 1.0, 12.0])
 def test_derivative_integrals_to_twelve_digits(activation, scale):
     """α_q, β_q and ρ of Property 3.2, by their definitions."""
-    mpmath = pytest.importorskip("mpmath")
+    mpmath = optional("mpmath")
     with mpmath.workdps(30):
         mp = mpmath.mp
         slope = {
@@ -297,7 +297,7 @@ def test_table_of_rho(scale):
     assert activations.linear.rho(s) == 0.0
     assert activations.quadratic.rho(s) == pytest.approx(-4 * s**2, rel=1e-14, abs=0)
     assert activations.absolute.rho(s) == pytest.approx(-2 / math.pi, rel=1e-14, abs=0)  # α = (0, √(2/π), 0)
-    mpmath = pytest.importorskip("mpmath")
+    mpmath = optional("mpmath")
     with mpmath.workdps(30):
         x = mpmath.mpf(s) ** 2
         terms = [(1 + 4 * x) ** -0.5 - 1 / (1 + 2 * x), (1 + 4 * x) ** -1.5 - (1 + 2 * x) ** -3, (1 + 2 * x) ** -2]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.conftest import optional
 from typer.testing import CliRunner
 
 import weightlift as wl
@@ -216,7 +217,7 @@ def test_arrays_that_are_no_tables(tmp_path: Path) -> None:
 
 
 def test_parquet_tables(planted: Planted) -> None:
-    pa = pytest.importorskip("pyarrow")
+    pa = optional("pyarrow")
     from pyarrow import parquet
 
     truth, X, y = planted
@@ -242,7 +243,7 @@ def test_convert_writes_what_other_tools_read(planted: Planted, target: str) -> 
     truth, X, y = planted
     truth.save("net.safetensors")
     if target in ("onnx", "torch"):
-        pytest.importorskip(target)
+        optional(target)
     names = {"onnx": "net.onnx", "torch": "net.torch.safetensors", "sklearn": "net.joblib", "safetensors": "copy.safetensors"}
     out = names[target]
     options = ["--out", out] if target == "safetensors" else []

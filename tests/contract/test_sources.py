@@ -23,7 +23,7 @@ def strict(X, y, folder):
 
 
 def parquet(X, y, folder):
-    pa, pq = optional("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    pa, pq = optional("pyarrow"), optional("pyarrow.parquet")
     columns = {f"x{j}": X[:, j] for j in range(X.shape[1])}
     pq.write_table(pa.table(columns | {"y": y}), folder / "data.parquet", row_group_size=400)
     return wl.samples.parquet.open(folder, target="y")
@@ -31,7 +31,7 @@ def parquet(X, y, folder):
 
 def dask(X, y, folder):
     optional("dask")
-    da = pytest.importorskip("dask.array")
+    da = optional("dask.array")
     return wl.samples.open(da.from_array(X, chunks=(333, -1)), da.from_array(y, chunks=333))
 
 

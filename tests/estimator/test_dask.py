@@ -10,7 +10,7 @@ import weightlift as wl
 from weightlift import samples
 from weightlift.errors import ArgumentError, NotCertifiedWarning
 
-da = pytest.importorskip("dask.array")
+da = optional("dask.array")
 
 
 def planted() -> tuple[wl.Network, np.ndarray, np.ndarray]:
@@ -34,7 +34,7 @@ def test_arrays_are_recovered_and_predictions_are_lazy() -> None:
 
 def test_frames_keep_their_names() -> None:
     optional("pandas")
-    frames = pytest.importorskip("dask.dataframe")
+    frames = optional("dask.dataframe")
     import pandas
 
     _, X, y = planted()

@@ -17,6 +17,7 @@ from sklearn.utils.estimator_checks import (
     check_inplace_ensure_writeable,
     check_param_validation,
 )
+from tests.conftest import optional
 
 import weightlift as wl
 from weightlift.errors import ArgumentError, DataWarning, NotCertifiedWarning
@@ -183,7 +184,7 @@ def test_the_moments_route_takes_biases(planted):
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_data_frames_keep_their_names(library, planted):
-    frames = pytest.importorskip(library)
+    frames = optional(library)
     _, X, y = planted
     names = ["age", "bmi", "bp", "s1"]
     frame = frames.DataFrame({name: X[:, j] for j, name in enumerate(names)})

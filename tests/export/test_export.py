@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.neural_network import MLPRegressor
+from tests.conftest import optional
 
 import weightlift as wl
 from weightlift import export
@@ -87,8 +88,8 @@ def test_foreign_pytorch_models(X, torch):
 @pytest.mark.parametrize("activation", ALL)
 @pytest.mark.parametrize(("dtype", "tol"), [("float64", 1e-12), ("float32", 1e-5)])
 def test_onnx(activation, dtype, tol, X, tmp_path):
-    pytest.importorskip("onnx")
-    runtime = pytest.importorskip("onnxruntime")
+    optional("onnx")
+    runtime = optional("onnxruntime")
     net = network(activation)
     if net.activation.name == "erf" and dtype == "float64":
         with pytest.raises(ActivationError, match="erf"):
@@ -102,7 +103,7 @@ def test_onnx(activation, dtype, tol, X, tmp_path):
 
 
 def test_foreign_onnx_models(X, tmp_path):
-    onnx = pytest.importorskip("onnx")
+    onnx = optional("onnx")
     from onnx import TensorProto, helper, numpy_helper
 
     net = network("tanh")

@@ -20,9 +20,9 @@ from weightlift.samples import ArraySamples, Block, Covariance, RandomSigns, Whi
 from weightlift.samples.dask import DaskSamples, predict
 
 dask = optional("dask")
-da = pytest.importorskip("dask.array")
-pd = pytest.importorskip("pandas")
-dd = pytest.importorskip("dask.dataframe")
+da = optional("dask.array")
+pd = optional("pandas")
+dd = optional("dask.dataframe")
 
 D = 5
 
@@ -205,7 +205,7 @@ def test_the_same_on_a_cluster(client):
 )
 def test_every_source_gives_the_same_network(client, torch, tmp_path, activation, noise, bias):
     """Arrays, PyTorch, Parquet, Dask here and on two processes; parameters as they come, no normal form."""
-    pq = pytest.importorskip("pyarrow.parquet")
+    pq = optional("pyarrow.parquet")
     truth = wl.teachers.conditioned(D, 2, activation=activation, rng=0)
     X, y = wl.draw(truth, 1500, noise_std=noise, rng=0)
     for part in range(3):

@@ -12,7 +12,7 @@ from weightlift.samples import ArraySamples, Covariance, RandomSigns, Whitening,
 from weightlift.samples.keys import row_keys
 
 pa = optional("pyarrow")
-pq = pytest.importorskip("pyarrow.parquet")
+pq = optional("pyarrow.parquet")
 
 D = 5
 

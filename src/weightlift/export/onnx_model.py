@@ -32,11 +32,11 @@ OPERATORS = {"Relu": "relu", "Sigmoid": "sigmoid", "Tanh": "tanh", "Softplus": "
 
 def to_onnx(network: Network, path: str | os.PathLike[str] | None = None, *, dtype: str = "float64") -> Any:
     """The network as an `onnx.ModelProto`, written to `path` if there is one."""
+    net, kind = unscaled(network), checked_dtype(dtype)
+    refuse_unknown(net, "ONNX", BUILDERS)
     onnx = needed("onnx")
     from onnx import TensorProto, helper, numpy_helper
 
-    net, kind = unscaled(network), checked_dtype(dtype)
-    refuse_unknown(net, "ONNX", BUILDERS)
     if net.activation.name == "erf" and dtype == "float64":
         raise ActivationError("onnxruntime has no float64 kernel for Erf; export 'erf' with dtype='float32'.")
     element = TensorProto.DOUBLE if kind == np.float64 else TensorProto.FLOAT

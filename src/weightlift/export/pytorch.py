@@ -24,10 +24,10 @@ LINEAR_BEYOND = 40.0  # Softplus is z above it, which is right to e^{−40} = 4e
 
 def to_torch(network: Network, *, dtype: str = "float64") -> Any:
     """`nn.Sequential(Linear, φ, Linear)` on the CPU, in evaluation mode; its output has shape (n, 1)."""
-    torch = needed("torch")
-
-    net, kind = unscaled(network), getattr(torch, checked_dtype(dtype).name)
+    net, name = unscaled(network), checked_dtype(dtype).name
     refuse_unknown(net, "PyTorch's nn", MODULES)
+    torch = needed("torch")
+    kind = getattr(torch, name)
     hidden, last = torch.nn.Linear(net.n_inputs, net.n_units, dtype=kind), torch.nn.Linear(net.n_units, 1, dtype=kind)
     values = {hidden.weight: net.W.T, hidden.bias: net.b, last.weight: net.a[None, :], last.bias: np.array([net.c])}
     with torch.no_grad():
