@@ -5,7 +5,7 @@ import pytest
 
 import weightlift as wl
 from weightlift import samples
-from weightlift.errors import ArgumentError
+from weightlift.errors import ArgumentError, NotConvergedWarning
 from weightlift.moments import HermiteMoment, quadratic_fit, remove_linear
 from weightlift.network import Network
 from weightlift.subspace import SecondMoment, estimate_rank, even_subspace, leading_subspace, odd_subspace
@@ -31,6 +31,22 @@ def test_routes_agree_with_the_dense_eigenspace(filled, rng, as_xp):
         assert sine(found.V, vectors[:, order]) < 1e-4, method
         np.testing.assert_allclose(found.V.T @ found.V, np.eye(3), atol=1e-12)
         np.testing.assert_allclose(np.sort(found.eigenvalues), np.sort(values[order]), rtol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_power_method_converges_or_says_that_it_has_not(seed, monkeypatch):
+    """P2 = M3(I, I, α) of tanh with a random α: the least eigenvalue may be a thousandth of the largest."""
+    truth = wl.teachers.conditioned(10, 4, activation="tanh", rng=seed)
+    exact = samples.population(truth)
+    alpha = np.random.default_rng(seed).normal(size=10)
+    alpha -= 0.99 * (alpha @ truth.W[:, 0]) / (truth.W[:, 0] @ truth.W[:, 0]) * truth.W[:, 0]
+    found = leading_subspace(exact, SecondMoment(1, alpha), 4, method="power")
+    assert sine(found.V, truth.W) < 1e-6
+    assert found.turn == 0.0
+    monkeypatch.setattr("weightlift.subspace.POWER_STEPS", 20)
+    with pytest.warns(NotConvergedWarning, match="stopped after 20 steps"):
+        stopped = leading_subspace(exact, SecondMoment(1, alpha), 4, method="power")
+    assert 0.1 < stopped.turn / sine(stopped.V, found.V) < 10
 
 
 def test_both_signs_are_kept_by_magnitude():

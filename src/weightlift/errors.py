@@ -60,6 +60,10 @@ class NotGaussianWarning(UserWarning):
     """The inputs differ from a Gaussian by more than chance; moment methods assume one."""
 
 
+class NotConvergedWarning(UserWarning):
+    """An iteration was stopped by its limit before it settled; what it returns is its last iterate."""
+
+
 class NotCertifiedWarning(UserWarning):
     """A fit whose units are not certified: it may predict well, and its units are not to be read."""
 

@@ -42,11 +42,24 @@ def test_exact_moments_give_the_units(activation, kappa, seed):
     assert start.network.canonical().c == pytest.approx(truth.canonical().c, abs=1e-8)
 
 
-@pytest.mark.parametrize("activation", ["relu", "leaky_relu", "squared_relu", "absolute"])
+@pytest.mark.parametrize(
+    "activation",
+    ["relu", "leaky_relu", "squared_relu", "absolute", "tanh", "sigmoid", ODD_POWER],
+    ids=lambda a: getattr(a, "name", a),
+)
 def test_paper_preset_is_exact_on_exact_moments(activation, seed):
+    """Odd φ too, whose P2 = M3(I, I, α) has eigenvalues as small as a random α makes them."""
     truth = wl.teachers.conditioned(8, 4, activation=activation, rng=seed)
     start = tensor_init(samples.population(truth), 4, activation, preset="paper", rng=seed)
     assert error(start.network, truth) < 1e-6
+
+
+def test_paper_preset_ends_with_kcl():
+    """Algorithm 1 has no least squares on the tensor after KCL."""
+    truth = wl.teachers.conditioned(6, 3, activation="squared_relu", rng=0)
+    data = samples.open(*wl.draw(truth, 5000, rng=0))
+    assert not tensor_init(data, 3, "squared_relu", preset="paper").decomposition.refined
+    assert tensor_init(data, 3, "squared_relu").decomposition.refined
 
 
 @pytest.mark.parametrize("a", [[0.5, -2.0, 1.5], [3.0, 0.2, -0.7]])

@@ -160,6 +160,16 @@ def test_quartiles_extend_runs_and_rates_are_read_off() -> None:
     assert convergence.steps_to(rows, "a", 1e-30) == math.inf
 
 
+def test_a_run_that_diverges_between_two_thinned_steps_is_drawn_as_such() -> None:
+    """Thinning that kept step 0 alone would extend a divergence as a constant."""
+    grows, falls = np.array([11.44, 50.0, 3e8]), 0.5 ** np.arange(101.0)
+    trials = [{"risks": {"a": convergence.thinned(risks, 10)}} for risks in (grows, grows, falls)]
+    rows = convergence.quartiles(trials, {"a": 10})
+    assert [row["median"] for row in rows[:3]] == [11.44, 3e8, math.inf]
+    assert rows[-1]["step"] == 100
+    assert convergence.thinned(falls, 10) == falls[::10].tolist()
+
+
 def test_lines_leave_out_what_is_not_finite(rng: np.random.Generator) -> None:
     x = rng.normal(size=50)
     y = 3 * x - 2 + rng.normal(size=50)

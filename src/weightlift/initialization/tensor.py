@@ -80,7 +80,7 @@ def _paper(
     P2 = SecondMoment(choice.j2 - 2, alpha)
     V = leading_subspace(s2, P2, k, method="power", rng=rng)
     R3 = to_numpy(s3.mean(HermiteMoment(s3.d, 3, V.V, choice.j3 - 3, alpha))[0])
-    parts = decompose(R3, k, method="kcl", rng=rng)
+    parts = decompose(R3, k, method="kcl", refine=False, rng=rng)
     U = V.V @ parts.factors
     if activation.degree is None:
         return TensorInit(magnitudes_and_signs(s4, U, activation).network, V, parts, choice)

@@ -14,7 +14,7 @@ import numpy as np
 
 import weightlift as wl
 from weightlift.learning import learn_relu
-from weightlift.reproduce.convergence import at_step, draw_quartiles, quartiles, rate, rates_in_words, steps_to
+from weightlift.reproduce.convergence import at_step, draw_quartiles, quartiles, rate, rates_in_words, steps_to, thinned
 from weightlift.reproduce.recipe import Claim, Grid, Recipe, Row
 from weightlift.reproduce.style import curve
 from weightlift.reproduce.tables import Line, column, grouped
@@ -40,7 +40,7 @@ def descent_trial(rng: np.random.Generator, *, d: int, n: int, k: int) -> Row:
     risks = {}
     for start in ("tensor", "random"):
         learned = learn_relu(X, y, n_units=k, preset="paper", initialization=start, step=STEP, iterations=ITERATIONS, rng=seed)
-        risks[start] = (learned.descent.risks[::EVERY] / energy).tolist()
+        risks[start] = thinned(learned.descent.risks / energy, EVERY)
     rows = wl.samples.open(X, y)
     ours = wl.initialization.tensor_init(rows, k, "relu", rng=seed).network.absorbed()
     risks["ours"] = (wl.refinement.gauss_newton(rows, ours, iterations=100).history[:, 0] / energy).tolist()

@@ -14,7 +14,7 @@ import numpy as np
 
 import weightlift as wl
 from weightlift.plots import FAINT
-from weightlift.reproduce.convergence import at_step, draw_quartiles, quartiles, rate, rates_in_words, steps_to
+from weightlift.reproduce.convergence import at_step, draw_quartiles, quartiles, rate, rates_in_words, steps_to, thinned
 from weightlift.reproduce.recipe import Claim, Grid, Recipe, Row
 from weightlift.reproduce.style import heat
 from weightlift.reproduce.tables import Line, column, grouped, logistic_thresholds
@@ -208,7 +208,7 @@ def descent_trial(rng: np.random.Generator, *, d: int, n: int) -> Row:
     risks = {}
     for name, (start, weights) in starts.items():
         descent = wl.refinement.gradient_descent(rows, start, step=STEP, iterations=ITERATIONS, output_weights=weights)
-        risks[name] = (descent.risks[::EVERY] / energy).tolist()
+        risks[name] = thinned(descent.risks / energy, EVERY)
     ours = wl.initialization.tensor_init(rows, UNITS, ACTIVATION, rng=seed).network
     risks["ours"] = (wl.refinement.gauss_newton(rows, ours, iterations=50).history[:, 0] / energy).tolist()
     return {"risks": risks, "start_signs": wl.match(tensor, truth).signs_agree}
