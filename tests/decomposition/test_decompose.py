@@ -199,6 +199,23 @@ def test_integers_and_single_precision_are_taken(plant, errors):
     assert max(errors(found, c, U)) < 1e-5
 
 
+@pytest.mark.parametrize("order", [3, 4])
+@pytest.mark.parametrize("seed", range(3))
+def test_dependent_components_are_found_in_their_span(order, seed, errors):
+    """Centred weights [mondelli2019, eq. (2)]: r = 6 in eight dimensions, of which they span five."""
+    W = np.linalg.qr(np.random.default_rng(seed).normal(size=(8, 6)))[0]
+    W -= W.mean(axis=1, keepdims=True)
+    T = compose(np.ones(6), W, order)
+    found = decompose(T, 6, rng=seed)
+    assert found.status is DecompositionStatus.EXACT
+    assert max(errors(found, np.linalg.norm(W, axis=0) ** order, W / np.linalg.norm(W, axis=0))) < 1e-7
+    assert found.condition < 1e3
+    with pytest.raises(SingularError, match=r"rank=8.*only 6 components" if order == 4 else r"rank=8.*rank 5"):
+        decompose(compose(np.ones(5), W[:, :5], order) if order == 3 else T, 8, rng=seed)
+    with pytest.raises(ArgumentError, match="exceeds the side n=5"):
+        decompose(T, 6, method="kcl")
+
+
 def test_refusals(plant):
     c, U = plant(3, 2, 0, n=5)
     T = compose(c, U, 3)

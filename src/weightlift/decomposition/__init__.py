@@ -8,7 +8,8 @@ Methods     "kcl"       joint diagonalisation of random slices, then of slices a
             "subspace_power"  order 4, independent squares uuᵀ; the default for rank > n
             "implicit_cp"     any order, least squares from random starts, through values T(u, …, u) alone
             "power_iteration", "contracted_power"  any order, incoherent factors of like weights; cheap.
-The tensor is first reduced to the range of its unfolding, n dimensions to at most r.
+The tensor is first reduced to the range of its unfolding, n dimensions to at most r; dependent components, more of them than
+the range has dimensions, are then found as too many for it are.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from weightlift.decomposition.power_iteration import power_iteration
 from weightlift.decomposition.power_method import power_method
 from weightlift.decomposition.subspace_power import flattened_range, subspace_power
 from weightlift.decomposition.tensors import Real, compose, multilinear, range_basis, symmetric_tensor
-from weightlift.errors import ArgumentError, ShapeError
+from weightlift.errors import ArgumentError, ShapeError, SingularError
 
 __all__ = [
     "Decomposition",
@@ -98,7 +99,10 @@ def decompose(
     V, singular_values = range_basis(T, None if r is not None and r > len(T) else r)
     R = T if V.shape[1] == len(T) else multilinear(T, V)
     V = np.eye(len(T)) if R is T else V
-    method, r = _overcomplete(R, r, method, side=len(T))
+    if r is not None and len(R) < r <= len(T):
+        _check_dependent(R, r, rng)
+        method = method if method != "auto" or R.ndim == 4 else "implicit_cp"
+    method, r = _overcomplete(R, r, method, side=len(R) if r is not None and r <= len(T) else len(T))
     found = _run(R, r, method, _reduced(second_moment, V, method), refine, rng)
     final = fit_components(
         T,
@@ -106,6 +110,7 @@ def decompose(
         method=found.method,
         failure=None if found.succeeded else found.status,
         refined=found.refined,
+        span=V.shape[1],
     )
     return replace(final, weights=np.ldexp(final.weights, exponent), singular_values=np.ldexp(singular_values, exponent))
 
@@ -114,6 +119,21 @@ def _scaled(T: Real) -> tuple[Real, int]:
     """T times a power of two, so that squares neither overflow nor vanish, and the exponent that undoes it."""
     exponent = int(np.frexp(np.abs(T).max())[1])
     return np.ldexp(T, -exponent), exponent
+
+
+def _check_dependent(R: Real, rank: int, rng: np.random.Generator) -> None:
+    """More components asked for than R (r, …, r) has dimensions, all within T's side: dependent ones, as the weights of
+    [mondelli2019, eq. (2)] are, or fewer than asked for, which as many independent ones as dimensions show."""
+    fewest = len(R)
+    if R.ndim == 4:
+        counted = len(flattened_range(R, None)[0])
+    else:
+        counted = fewest if kcl(R, rng=rng).status is DecompositionStatus.EXACT else rank
+    if counted < rank:
+        raise SingularError(
+            f"rank={rank}, but the unfolded tensor has rank {fewest} to rounding: there are only {counted} components. "
+            f"Ask for rank={counted}, or rank=None to have them counted."
+        )
 
 
 def _overcomplete(R: Real, rank: int | None, method: str | Method, *, side: int) -> tuple[str | Method, int | None]:

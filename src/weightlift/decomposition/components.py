@@ -82,14 +82,18 @@ def fit_components(
     method: str,
     failure: DecompositionStatus | None = None,
     refined: bool = False,
+    span: int | None = None,
 ) -> Decomposition:
-    """The decomposition of T with the directions U (n, r): unit columns, weights by least squares, gauge, verdict."""
+    """The decomposition of T with the directions U (n, r): unit columns, weights by least squares, gauge, verdict.
+
+    span: the dimension of the range of T's unfolding, where it is less than n; more factors than that cannot be independent.
+    """
     order = T.ndim
     U = unit_columns(U)
     c = np.linalg.lstsq((U.T @ U) ** order, apply_powers(T, U, 0)[0], rcond=None)[0]
     c, U = canonical(c, U, order)
     residual = float(np.linalg.norm(T - compose(c, U, order)) / np.linalg.norm(T))
-    condition = condition_number(U)
+    condition = condition_number(U, span)
     exact = residual <= ROUNDING
     if failure is not None and not exact:
         status = failure
@@ -100,9 +104,9 @@ def fit_components(
     return Decomposition(c, U, order, residual, condition, method, status, refined)
 
 
-def condition_number(U: Real) -> float:
-    """s₁/s_r of the factors (n, r); where r > n they cannot be independent, and of the least powers uᵢ^{⊗q} that can be."""
-    n, r = U.shape
+def condition_number(U: Real, span: int | None = None) -> float:
+    """s₁/s_r of the factors (n, r) in `span` ≤ n dimensions; where r > span, of the least powers uᵢ^{⊗q} that can be independent."""
+    n, r = U.shape[0] if span is None else span, U.shape[1]
     q = 1
     while math.comb(n + q - 1, q) < r and n > 1:
         q += 1

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
-from weightlift.errors import ArgumentError, NotFiniteError, ShapeError, SingularError
+from weightlift.errors import ArgumentError, NotFiniteError, ShapeError
 
 Real = NDArray[np.float64]
 
@@ -97,19 +97,14 @@ def symmetric_tensor(tensor: ArrayLike, name: str = "tensor") -> Real:
 
 
 def range_basis(T: Real, rank: int | None, *, floor: float = 1e-9) -> tuple[Real, Real]:
-    """Basis V (n, rank) of the leading range of the unfolding (n, n^{p−1}), and all its singular values (n,).
+    """Basis V (n, r) of the leading range of the unfolding (n, n^{p−1}), and all its singular values (n,).
 
-    rank None counts the singular values above `floor` times the largest  [awasthi2021, Alg. 1: rank by a threshold].
+    r is `rank`, or what the unfolding has to rounding where that is less: the components are then dependent, or fewer. rank None
+    counts the singular values above `floor` times the largest  [awasthi2021, Alg. 1: rank by a threshold].
     """
     n = T.shape[0]
     triangle = scipy.linalg.qr(T.reshape(n, -1).T, mode="r", check_finite=False)[0][:n]  # as the unfolding, unsquared
     left, s, _ = np.linalg.svd(triangle.T)
-    counted = int((s > floor * s[0]).sum())
-    r = counted if rank is None else rank
-    if s[r - 1] <= 8 * n * np.finfo(np.float64).eps * s[0]:
-        found = int((s > 8 * n * np.finfo(np.float64).eps * s[0]).sum())
-        raise SingularError(
-            f"rank={r}, but the unfolded tensor has rank {found} to rounding: there are only {found} independent "
-            f"components. Ask for rank={found}, or rank=None to have them counted."
-        )
-    return np.asarray(left[:, :r]), np.asarray(s)
+    least = floor if rank is None else 8 * n * np.finfo(np.float64).eps
+    counted = int((s > least * s[0]).sum())
+    return np.asarray(left[:, : counted if rank is None else min(rank, counted)]), np.asarray(s)
