@@ -171,7 +171,7 @@ def _dense(samples: Samples, P2: SecondMoment, k: int) -> Subspace:
 def _power_method(samples: Samples, P2: SecondMoment, k: int, rng: np.random.Generator) -> Subspace:
     """zhong2017's box: power steps with C I + P2 and C I − P2, C = 3‖P2‖, then the k largest of both by magnitude.
 
-    A step shrinks the error by (C + |λ_{k+1}|)/(C + |λ_k|): with C = 3|λ₁| and a λ_k of |λ₁|/1000, as a random α easily makes it
+    A step shrinks the error by (C + |λ_{k+1}|)/(C + |λ_k|): with C = 3|λ₁| and a λ_k of |λ₁|/1000, as a random α may make it
     where P2 = M3(I, I, α), that takes 10⁵ steps to nine digits. Up to d = 500 they are taken on P2 formed once.
     """
     d, dense = samples.d, samples.d <= DENSE_LIMIT
@@ -202,7 +202,7 @@ def _power_method(samples: Samples, P2: SecondMoment, k: int, rng: np.random.Gen
     left = _turn_left(turns) if steps == most else 0.0
     if left > UNSETTLED:
         warnings.warn(
-            f"the power method was stopped after {steps} steps with about {left:.2g} still to turn: |λ_k| is small beside |λ_1|. "
+            f"the power method was stopped after {steps} steps with about {left:.2g} still to turn: |λ_k| is small. "
             "preset='default', or method='lanczos', does not depend on it.",
             NotConvergedWarning,
             stacklevel=4,

@@ -62,6 +62,7 @@ OVERCOMPLETE: dict[str, Method] = {
     "power_iteration": power_iteration,
     "contracted_power": partial(power_iteration, begin="contracted"),
 }
+DEPENDENT_TRIES = 8  # rounds of eight starts: six components in five dimensions take one or two
 AUTO: tuple[Method, ...] = (kcl, partial(kcl, diagonalizer="qrj1d"))  # the second is slower, and settles in more noise
 
 
@@ -101,7 +102,7 @@ def decompose(
     V = np.eye(len(T)) if R is T else V
     if r is not None and len(R) < r <= len(T):
         _check_dependent(R, r, rng)
-        method = method if method != "auto" or R.ndim == 4 else "implicit_cp"
+        method = _until_exact(r, refine) if method == "auto" and R.ndim != 4 else method
     method, r = _overcomplete(R, r, method, side=len(R) if r is not None and r <= len(T) else len(T))
     found = _run(R, r, method, _reduced(second_moment, V, method), refine, rng)
     final = fit_components(
@@ -136,13 +137,29 @@ def _check_dependent(R: Real, rank: int, rng: np.random.Generator) -> None:
         )
 
 
+def _until_exact(rank: int, refine: bool) -> Method:
+    """Least squares from fresh starts until it is exact: of an odd order there is no algebraic way known to us."""
+
+    def method(R: Real, rng: np.random.Generator) -> Decomposition:
+        tries = (implicit_cp(R, rank=rank, rng=rng) for _ in range(DEPENDENT_TRIES))
+        best: Decomposition | None = None
+        for found in (polish(R, found) if refine else found for found in tries):
+            best = found if best is None or found.residual < best.residual else best
+            if best.status is DecompositionStatus.EXACT:
+                break
+        assert best is not None
+        return best
+
+    return method
+
+
 def _overcomplete(R: Real, rank: int | None, method: str | Method, *, side: int) -> tuple[str | Method, int | None]:
     """The method that "auto" means, and the number of components; a method that cannot hold so many refuses."""
     n = len(R)
     if method == "auto" and R.ndim == 4 and rank is None:
         counted = len(flattened_range(R, None)[0])
         rank = counted if counted <= n * (n - 1) // 2 else None  # beyond, squares are not unique, or all is noise
-    if rank is None or rank <= n or (isinstance(method, str) and method in OVERCOMPLETE):
+    if rank is None or rank <= n or callable(method) or method in OVERCOMPLETE:
         return method, rank
     if method == "auto" and R.ndim == 4:
         return "subspace_power", rank

@@ -105,7 +105,7 @@ def fit_components(
 
 
 def condition_number(U: Real, span: int | None = None) -> float:
-    """s₁/s_r of the factors (n, r) in `span` ≤ n dimensions; where r > span, of the least powers uᵢ^{⊗q} that can be independent."""
+    """s₁/s_r of the factors (n, r) in `span` ≤ n dimensions; where r > span, of the least powers uᵢ^{⊗q} that can be."""
     n, r = U.shape[0] if span is None else span, U.shape[1]
     q = 1
     while math.comb(n + q - 1, q) < r and n > 1:

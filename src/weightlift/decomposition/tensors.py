@@ -99,7 +99,7 @@ def symmetric_tensor(tensor: ArrayLike, name: str = "tensor") -> Real:
 def range_basis(T: Real, rank: int | None, *, floor: float = 1e-9) -> tuple[Real, Real]:
     """Basis V (n, r) of the leading range of the unfolding (n, n^{p−1}), and all its singular values (n,).
 
-    r is `rank`, or what the unfolding has to rounding where that is less: the components are then dependent, or fewer. rank None
+    r is `rank`, or what the unfolding has to rounding where that is less: components are then dependent, or fewer. rank None
     counts the singular values above `floor` times the largest  [awasthi2021, Alg. 1: rank by a threshold].
     """
     n = T.shape[0]
