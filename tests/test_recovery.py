@@ -51,7 +51,7 @@ def test_the_mean_in_whitened_coordinates_is_that_of_the_whitened_rows():
     X = X * [1.0, 1e-4, 1e4, 1.0]
     problem = Problem.of(X, X[:, 0], None, wl.activations.relu, False, False, None, "auto", np.random.default_rng(0))
     _, mean, _ = problem.white.fold(samples.Covariance(4))
-    np.testing.assert_allclose(problem.mean, mean, rtol=1e-9)
+    np.testing.assert_allclose(problem.standard.mean, mean, rtol=1e-9)
 
 
 @pytest.mark.parametrize("activation", ["relu", "tanh"])

@@ -1,7 +1,13 @@
 """Errors of the package: each names the argument, says what was found and what to do.
 
-Those that report a bad argument are also a `ValueError`, so that ordinary Python code catches them.
+Those that report a bad argument are also a `ValueError`, so that ordinary Python code catches them. Warnings point at the line
+that called the package, however deep they arise.
 """
+
+from __future__ import annotations
+
+import sys
+import warnings
 
 
 class WeightliftError(Exception):
@@ -70,3 +76,14 @@ class NotCertifiedWarning(UserWarning):
 
 class DataWarning(UserWarning):
     """The data have a fault that no fit repairs: a constant or redundant column, copies of rows, values far from all others."""
+
+
+PASSED_OVER = ("weightlift", "sklearn", "contextlib")  # whose lines are not the caller's
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the innermost line that is neither the package's nor scikit-learn's, through which estimators are called."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in PASSED_OVER:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

@@ -14,8 +14,6 @@ The three approaches of [zhong2017, Fig. 1(c)], squared ReLU, step = 0.02:
 
 from __future__ import annotations
 
-import math
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,17 +21,18 @@ import numpy as np
 
 from weightlift.activations import Activation, get
 from weightlift.arguments import count, generator
-from weightlift.errors import ArgumentError, NotGaussianWarning, ShapeError
+from weightlift.errors import ArgumentError, NotGaussianWarning, ShapeError, warn
 from weightlift.initialization import TensorInit, gaussian_init, tensor_init
 from weightlift.matching import Match, match
 from weightlift.moments.gaussianity import gaussianity
 from weightlift.network import Network
 from weightlift.refinement import Descent, gradient_descent
-from weightlift.samples import Samples, Whitening
+from weightlift.samples import Samples, Scaling, Standardized, Whitening
 from weightlift.samples import open as open_samples
+from weightlift.samples.standardization import has_mean
 
 PRESETS = ("default", "paper")
-LEVEL = 6.0  # standard deviations above which a mean or a covariance is not that of N(0, I)
+LEVEL = 6.0  # standard deviations above which a covariance is not that of N(0, I)
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ def learn_1nn(
     if resample < 0:
         raise ArgumentError(f"resample must be True, False or a number of parts, not {resample!r}.")
     q = iterations if resample is True else int(resample)
-    S0, S = _partition(rows.white, q, rng)  #                                          S₀, S₁, …, S_q ← PARTITION(S, q + 1)
+    S0, S = _partition(rows.rows, q, rng)  #                                          S₀, S₁, …, S_q ← PARTITION(S, q + 1)
     start, tensor = _initialization(rows, S0, n_units, activation, preset, initialization, bool(q), rng)  # W⁽⁰⁾, v⁽⁰⁾
     descent = gradient_descent(  #                                                     W ← W − η ∇f̂_{S_t}(W)
         S, start, step=step, iterations=iterations, tol=tol, output_weights=output_weights, parts=q or None, rng=rng
@@ -119,47 +118,35 @@ def learn_relu(
     _check(preset, initialization, iterations)
     activation, rng = get("relu"), generator(rng)
     rows = _standardized(open_samples(X, y), preset, moments=initialization == "tensor")
-    found, tensor = _initialization(rows, rows.white, n_units, activation, preset, initialization, False, rng)
+    found, tensor = _initialization(rows, rows.rows, n_units, activation, preset, initialization, False, rng)
     start = _with_unit_weights(found, initialization)
     eta = 1 / (np.linalg.cond(start.W) * n_units**2) if step == "theory" else step
-    descent = gradient_descent(rows.white, start, step=eta, iterations=iterations, tol=tol)
+    descent = gradient_descent(rows.rows, start, step=eta, iterations=iterations, tol=tol)
     return Learned(rows.undo(descent.network), rows.undo(start), tensor, descent)
 
 
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """The rows as the learner sees them; what moments need beside them; and the way back."""
-
-    white: Samples
-    whitening: Whitening | None  # of the covariance alone; None where the inputs were left as they are
-    center: np.ndarray | None  # the mean of the white rows; None where it is zero within its error
-
-    def undo(self, network: Network) -> Network:
-        return network if self.whitening is None else self.whitening.undo(network)
-
-
-def _standardized(rows: Samples, preset: str, *, moments: bool) -> _Rows:
+def _standardized(rows: Samples, preset: str, *, moments: bool) -> Standardized:
     """Inputs made standard for the default preset; inputs that moments cannot use are warned of."""
-    if preset == "paper" and not moments:
-        return _Rows(rows, None, None)
-    found, d, n = Whitening.estimated(rows), rows.d, rows.n
-    if moments and not (test := gaussianity(rows.map(found))).gaussian:
-        warnings.warn(f"{test}; moment methods assume a Gaussian.", NotGaussianWarning, stacklevel=3)
     if preset == "paper":
-        shifted = n * found.mean @ found.mean > d + LEVEL * math.sqrt(2 * d)
-        stretched = n * np.sum((found.covariance - np.eye(d)) ** 2) > (d + LEVEL * 2) * (d + 1)
-        if shifted or stretched:
-            warnings.warn(
-                "the inputs are not N(0, I), which preset='paper' takes for granted; preset='default' estimates their mean and "
-                "covariance.",
-                NotGaussianWarning,
-                stacklevel=3,
-            )
-        return _Rows(rows, None, None)
-    nu = found.mean @ found.root
-    center = nu if n * nu @ nu > d + LEVEL * math.sqrt(2 * d) else None
-    whitening = replace(found, mean=np.zeros(d))
-    return _Rows(rows.map(whitening).persist(), whitening, center)
+        if moments:
+            _check_standard(rows)
+        return Standardized.unchanged(rows)
+    found = Standardized.of(rows, centred=False)
+    if moments:
+        gaussianity(found.rows.map(Scaling.shift(found.mean))).warn()
+    return found
+
+
+def _check_standard(rows: Samples) -> None:
+    """Warn of inputs that are not Gaussian, and of those that are not N(0, I)."""
+    found, d, n = Whitening.estimated(rows), rows.d, rows.n
+    gaussianity(rows.map(found)).warn()
+    if has_mean(found.mean, n) or n * np.sum((found.covariance - np.eye(d)) ** 2) > (d + LEVEL * 2) * (d + 1):
+        warn(
+            "the inputs are not N(0, I), which preset='paper' takes for granted; preset='default' estimates their mean and "
+            "covariance.",
+            NotGaussianWarning,
+        )
 
 
 def _partition(samples: Samples, parts: int, rng: np.random.Generator) -> tuple[Samples, Samples]:
@@ -172,7 +159,7 @@ def _partition(samples: Samples, parts: int, rng: np.random.Generator) -> tuple[
 
 
 def _initialization(
-    rows: _Rows,
+    rows: Standardized,
     samples: Samples,
     k: int,
     activation: Activation,
@@ -186,10 +173,10 @@ def _initialization(
         if initialization.W.shape != (samples.d, k) or initialization.activation != activation:
             found = f"{initialization.n_inputs} inputs, {initialization.n_units} units of {initialization.activation.name}"
             raise ShapeError(f"initialization has {found}; the problem {samples.d}, {k} of {activation.name}.")
-        return (initialization if rows.whitening is None else rows.whitening.on_network(initialization)), None
+        return rows.on_network(initialization), None
     if initialization == "random":
         return gaussian_init(samples.d, k, activation, rng=rng), None
-    centred = samples if rows.center is None else samples.map(Whitening(rows.center, np.eye(samples.d), np.eye(samples.d)))
+    centred = replace(rows, rows=samples).centred
     tensor = tensor_init(centred, k, activation, preset=preset, split=split, center=rows.center, rng=rng)
     start = replace(tensor.network, b=np.zeros(k))
     return (start if activation.degree is None else start.absorbed()), tensor

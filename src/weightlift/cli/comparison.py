@@ -22,6 +22,7 @@ from weightlift.refinement import gauss_newton, gradient_descent
 from weightlift.risk import Students
 from weightlift.samples import Samples
 from weightlift.samples import open as open_samples
+from weightlift.threads import limited
 
 RANDOM_STARTS, DESCENT_STEPS, NEWTON_STEPS = 16, 1000, 60
 MAX_FLOPS = 3e10  # of a route by Gauss–Newton; a few seconds
@@ -48,10 +49,8 @@ class Route:
 
 def compare(X: np.ndarray, y: np.ndarray, truth: Network, *, tolerance: float, rng: np.random.Generator) -> tuple[Route, ...]:
     """The routes that φ and the number of rows allow."""
-    from threadpoolctl import threadpool_limits
-
     samples = open_samples(X, y)
-    with threadpool_limits(limits=1), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+    with limited(1), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         runs = [*_from_moments(samples, truth, rng), *_from_random(samples, truth, rng)]
     size = float(np.mean(y**2)) / 2
     return tuple(

@@ -27,7 +27,7 @@ from weightlift.identifiability import least_order
 from weightlift.moments import remove_linear
 from weightlift.moments.gaussianity import gaussianity
 from weightlift.network import Network
-from weightlift.samples import Samples, Whitening
+from weightlift.samples import Samples, Standardized
 from weightlift.samples import open as open_samples
 from weightlift.subspace import SecondMoment, estimate_rank
 from weightlift.theory import assumptions, polynomial_coefficients
@@ -210,7 +210,7 @@ def _hidden_units(net: Network, lengths: np.ndarray, n: int) -> list[str]:
 
 def _whitened(rows: Samples, notes: list[str]) -> Samples | None:
     try:
-        return rows.map(Whitening.estimated(rows)).persist()
+        return Standardized.of(rows, centred=True).rows
     except SingularError as error:
         notes.append(str(error))
         return None

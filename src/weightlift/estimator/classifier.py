@@ -7,7 +7,6 @@ Needs   soft answers. Hard labels say on which side of zero f is, and nothing of
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +14,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from weightlift.errors import ArgumentError, DataWarning
+from weightlift.errors import ArgumentError, DataWarning, warn
 from weightlift.estimator.fitting import Options
 from weightlift.estimator.regressor import OneHiddenLayerRegressor
 from weightlift.estimator.validation import same_namespace, validated_fit, validated_inputs
@@ -160,10 +159,9 @@ def _logits(p: Array) -> Array:
         )
     near_one = int(xp.sum(xp.astype(p > 1 - DIGITS_LOST, xp.int64)))
     if near_one:
-        warnings.warn(
+        warn(
             f"{near_one} probabilities are within {DIGITS_LOST:g} of 1, where few digits of the score are left, too few to "
             "certify units exactly; pass logits, or the probabilities of the rarer class.",
             DataWarning,
-            stacklevel=5,
         )
     return xp.log(p) - xp.log1p(-p)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from weightlift.estimator.rows import LEAST_SPREAD, power_of_two, spreads
+from weightlift.samples.standardization import LEAST_SPREAD, power_of_two, spreads
 
 SHOWN = 4
 FAR_MEAN = 30.0  # spreads

@@ -6,7 +6,6 @@ size is chosen on held-out rows, and a certificate that says no.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Self
@@ -19,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weightlift.activations import Activation
 from weightlift.certificate import Certificate, Inference, Summary
-from weightlift.errors import ArgumentError, DataWarning, NotCertifiedWarning, TooFewRowsError
+from weightlift.errors import ArgumentError, DataWarning, NotCertifiedWarning, TooFewRowsError, warn
 from weightlift.estimator.display import certificate_html
 from weightlift.estimator.fitting import Fit, Options, fit_collection, fit_rows
 from weightlift.estimator.inspection import findings
@@ -157,7 +156,7 @@ class OneHiddenLayerRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
                 raise TooFewRowsError(f"X and y hold one distinct row of positive weight, {rows.copies + 1} times; give more.")
             found = findings(*rows.host[:2], rows.copies, getattr(self, "feature_names_in_", None))
         for sentence in found:
-            warnings.warn(sentence, DataWarning, stacklevel=4)
+            warn(sentence, DataWarning)
         previous = getattr(self, "network_", None) if self.warm_start else None
         return self._kept(fit_rows(rows, options, previous=previous, rng=self._rng()), X)
 
@@ -176,11 +175,10 @@ class OneHiddenLayerRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
         if self.verbose and fit.recovery is not None:
             print(fit.recovery)
         if not fit.certificate:
-            warnings.warn(
+            warn(
                 f"The units are not certified. {' '.join(fit.certificate.reasons)} Predictions may be useful; the units are "
                 "not to be read.",
                 NotCertifiedWarning,
-                stacklevel=5,
             )
         return self
 

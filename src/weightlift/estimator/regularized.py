@@ -14,11 +14,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weightlift.activations import Activation
-from weightlift.estimator.rows import LEAST_SPREAD, power_of_two
 from weightlift.network import Network
 from weightlift.refinement import gauss_newton
 from weightlift.risk import Students
-from weightlift.samples import Samples
+from weightlift.samples import Samples, Scaling
 from weightlift.samples import open as open_samples
 from weightlift.samples.keys import row_keys, uniforms
 
@@ -70,7 +69,7 @@ def regularized_fit(
 ) -> Regularized:
     """See the module's docstring; one width and one α are taken as they are. given: a network to try beside random starts."""
     frame = Frame.of(X, y, w, centred=bias, offset=offset) if standardize else Frame.trivial(X.shape[1])
-    Z, t = frame.inputs(X), frame.targets(y)
+    Z, t = frame.columns.inputs(X), frame.targets(y)
     start = None if given is None else balanced(frame.on_network(given))
     plan = Plan(activation, "Wa" + "b" * bias + "c" * offset, tol, int(rng.integers(2**31)), start)
     trials, work = _choose(Z, t, w, widths, alphas, plan, max_work)
@@ -182,49 +181,31 @@ def _folds(Z: np.ndarray, t: np.ndarray, w: np.ndarray | None, seed: int) -> lis
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """Standardised inputs z = (x/s − μ)/σ and target, with the powers of two s taken out first: nothing overflows."""
+    """Standardised inputs, and the target (y − m)/s."""
 
-    size: np.ndarray  # (d,) s
-    mean: np.ndarray  # (d,)
-    spread: np.ndarray  # (d,) 0 for a column without any, which is left out
-    target_size: float
-    target_mean: float
-    target_spread: float
+    columns: Scaling
+    mean: float
+    spread: float
 
     @classmethod
     def of(cls, X: np.ndarray, y: np.ndarray, w: np.ndarray | None, *, centred: bool, offset: bool) -> Frame:
-        size, target_size = power_of_two(np.max(np.abs(X), axis=0)), float(power_of_two(np.max(np.abs(y))))
-        mean, spread = _moments(X / size, w, centred)
-        target_mean, target_spread = _moments((y / target_size)[:, None], w, offset)
-        spread = np.where(spread * size > LEAST_SPREAD, spread, 0.0)
-        return cls(size, mean, spread, target_size, float(target_mean[0]), float(target_spread[0]) or 1.0)
+        target = Scaling.estimated(y[:, None], w, centred=offset)
+        return cls(Scaling.estimated(X, w, centred=centred), float(target.mean[0]), float(target.spread[0]) or 1.0)
 
     @classmethod
     def trivial(cls, d: int) -> Frame:
-        return cls(np.ones(d), np.zeros(d), np.ones(d), 1.0, 0.0, 1.0)
-
-    def inputs(self, X: np.ndarray) -> np.ndarray:
-        safe = np.where(self.spread > 0, self.spread, 1.0)
-        return np.asarray(np.where(self.spread > 0, (X / self.size - self.mean) / safe, 0.0))
+        return cls(Scaling.shift(np.zeros(d)), 0.0, 1.0)
 
     def targets(self, y: np.ndarray) -> np.ndarray:
-        return np.asarray((y / self.target_size - self.target_mean) / self.target_spread)
+        return np.asarray((y - self.mean) / self.spread)
 
     def on_network(self, network: Network) -> Network:
         """The network as a function of the standardised inputs, and of target."""
-        W = network.W * self.size[:, None]
-        scale = self.target_size * self.target_spread
-        c = (network.c / self.target_size - self.target_mean) / self.target_spread
-        return replace(network, W=W * self.spread[:, None], b=network.b + self.mean @ W, a=network.a / scale, c=c)
+        return replace(self.columns.on_network(network), a=network.a / self.spread, c=(network.c - self.mean) / self.spread)
 
     def undo(self, network: Network) -> Network:
         """The inverse."""
-        safe = np.where(self.spread > 0, self.spread, 1.0)
-        W = np.where(self.spread[:, None] > 0, network.W / safe[:, None], 0.0)
-        b = network.b - self.mean @ W
-        scale = self.target_size * self.target_spread
-        c = self.target_size * (self.target_spread * network.c + self.target_mean)
-        return replace(network, W=W / self.size[:, None], b=b, a=network.a * scale, c=c)
+        return replace(self.columns.undo(network), a=network.a * self.spread, c=self.spread * network.c + self.mean)
 
 
 def balanced(network: Network) -> Network:
@@ -235,10 +216,3 @@ def balanced(network: Network) -> Network:
     length = np.sqrt(np.sum(network.W**2, axis=0) + network.b**2)
     t = np.where((length > 0) & (network.a != 0), np.abs(network.a) / np.where(length > 0, length, 1.0), 1.0) ** (1 / (q + 1))
     return replace(network, W=network.W * t, b=network.b * t, a=network.a / t**q)
-
-
-def _moments(X: np.ndarray, w: np.ndarray | None, centred: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Mean (zero unless centred) and root mean square about it; columns that only rounding makes vary have none."""
-    mean = np.average(X, axis=0, weights=w) if centred else np.zeros(X.shape[1])
-    spread = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=w))
-    return mean, np.where(spread > 1e-13 * np.max(np.abs(X), axis=0), spread, 0.0)

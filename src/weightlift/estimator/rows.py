@@ -13,11 +13,12 @@ import numpy as np
 
 from weightlift.namespaces import Array, array_namespace, as_like, device, from_numpy, to_numpy
 from weightlift.network import Network
+from weightlift.samples import Scaling
 from weightlift.samples.keys import row_keys
+from weightlift.samples.standardization import LEAST_SPREAD, power_of_two, spreads
 
 LARGEST_RATIO = 1e4  # of the columns' spreads, beyond which they are scaled
 SIZES = (1e-60, 1e60)  # squares and products of four stay within double precision
-LEAST_SPREAD = 1e-290  # a weight for a column of less spread would overflow
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,21 +65,8 @@ class Rows:
         """The network of the raw inputs and target."""
         if not self.scaled:
             return network
-        return replace(
-            network, W=network.W / self.scale[:, None], a=network.a * self.target, c=network.c * self.target
-        )
-
-
-def spreads(X: np.ndarray) -> np.ndarray:
-    """(d,) standard deviations that neither overflow nor vanish before the values do."""
-    size = power_of_two(np.max(np.abs(X), axis=0))
-    return np.asarray(np.std(X / size, axis=0) * size)
-
-
-def power_of_two(values: np.ndarray) -> np.ndarray:
-    """The powers of two just above the values, 1 for zero; at most 2¹⁰²³."""
-    _, exponents = np.frexp(values)
-    return np.asarray(np.where(values > 0, np.ldexp(1.0, np.clip(exponents, -1020, 1023)), 1.0))
+        raw = Scaling(np.zeros(len(self.scale)), self.scale).undo(network)
+        return replace(raw, a=network.a * self.target, c=network.c * self.target)
 
 
 def _scales(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from weightlift.errors import NotGaussianWarning, warn
 from weightlift.namespaces import array_namespace, as_like, to_numpy
 from weightlift.samples import Block, Samples, Sums
 
@@ -30,6 +31,11 @@ class Gaussianity:
     def __str__(self) -> str:
         verdict = "compatible with a Gaussian" if self.gaussian else "not Gaussian"
         return f"inputs are {verdict}: {self.where} deviates by {self.z:.1f} standard errors"
+
+    def warn(self) -> None:
+        """Warn of inputs that are not Gaussian."""
+        if not self.gaussian:
+            warn(f"{self}; moment methods assume a Gaussian.", NotGaussianWarning)
 
     def effects(self) -> tuple[str, ...]:
         """What it means for each route."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from weightlift.moments import remove_linear
 from weightlift.plots import BLUE, FAINT, VERMILLION, _axes, _tidy
-from weightlift.samples import Whitening
+from weightlift.samples import Standardized
 from weightlift.samples import open as open_samples
 from weightlift.subspace import RankEstimate, SecondMoment, estimate_rank
 
@@ -39,8 +39,7 @@ class SpectrumDisplay:
     @classmethod
     def from_data(cls, X: Any, y: Any, *, rng: int | np.random.Generator = 0, ax: Axes | None = None) -> SpectrumDisplay:
         """From rows X (n, d), y (n,)."""
-        samples = open_samples(X, y)
-        white = samples.map(Whitening.estimated(samples)).persist()
+        white = Standardized.of(open_samples(X, y), centred=True).rows
         return cls(estimate_rank(remove_linear(white), SecondMoment(), rng=rng)).plot(ax=ax)
 
     @classmethod

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -14,14 +13,15 @@ import numpy as np
 from weightlift.activations import Activation
 from weightlift.certificate import Certificate, certify
 from weightlift.certificate.verdict import SIZES
-from weightlift.errors import ArgumentError, SingularError
+from weightlift.errors import ArgumentError, SingularError, warn
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
 from weightlift.refinement.gauss_newton import NEAR_ROUNDING
 from weightlift.risk import Risk, Students
-from weightlift.samples import Block, Covariance, Samples, Whitening
+from weightlift.samples import Block, Covariance, Samples, Standardized
 from weightlift.samples import open as open_samples
 from weightlift.samples.counting import Counted
+from weightlift.threads import limited
 
 METHODS = ("auto", "tensor", "search")
 HELDOUT, LEAST_HELDOUT = 0.05, 16
@@ -35,8 +35,7 @@ class Problem:
     train: Samples
     heldout: Samples
     white: Counted  # training rows, whitened
-    whitening: Whitening | None  # None where the covariance is singular
-    mean: np.ndarray  # (d,) of the whitened rows; unknown without whitening
+    standard: Standardized  # of which these are the rows, counted
     activation: Activation
     bias: bool
     offset: bool
@@ -71,13 +70,14 @@ class Problem:
         share = min(0.5, max(HELDOUT, LEAST_HELDOUT / rows.n))
         heldout, train = (part.persist() for part in rows.split(share, 1 - share, seed=int(rng.integers(2**31))))
         train = train if train.n >= 2 else rows
-        whitening, mean = _whitening(train, centred=bias)
-        white = Counted((train if whitening is None else train.map(whitening)).persist())
-        return cls(rows, train, heldout, white, whitening, mean, activation, bias, offset, outputs, method, energy, rng)
+        standard = _standardized(train, centred=bias)
+        white = Counted(standard.rows)
+        standard = replace(standard, rows=white)
+        return cls(rows, train, heldout, white, standard, activation, bias, offset, outputs, method, energy, rng)
 
     def undo(self, network: Network) -> Network:
         """From whitened to raw inputs; a bias that should be zero is."""
-        net = network if self.whitening is None else self.whitening.undo(network)
+        net = self.standard.undo(network)
         return net if self.bias else replace(net, b=np.zeros(net.n_units))
 
     def risks(self, *networks: Network) -> np.ndarray:
@@ -108,9 +108,7 @@ class Problem:
     def threads(self) -> Iterator[None]:
         """Small products run fastest on one thread."""
         if self.rows.n * self.rows.d <= 4_000_000:
-            from threadpoolctl import threadpool_limits
-
-            with threadpool_limits(limits=1):
+            with limited(1):
                 yield
         else:
             yield
@@ -127,12 +125,10 @@ def _target_alone(block: Block) -> Block:
     return replace(block, X=block.y[:, None])
 
 
-def _whitening(train: Samples, *, centred: bool) -> tuple[Whitening | None, np.ndarray]:
-    """Zero mean and unit covariance; without biases the mean stays where it is, and only the covariance is removed."""
+def _standardized(train: Samples, *, centred: bool) -> Standardized:
+    """Unit covariance, and zero mean where biases can take the mean up; inputs of a singular covariance stay as they are."""
     try:
-        found = Whitening.estimated(train)
+        return Standardized.of(train, centred=centred)
     except SingularError as error:
-        warnings.warn(f"{error} Inputs are left as they are.", stacklevel=4)
-        return None, np.full(train.d, np.nan)
-    zero = np.zeros(train.d)
-    return (found, zero) if centred else (replace(found, mean=zero), found.mean @ found.root)
+        warn(f"{error} Inputs are left as they are.")
+        return Standardized.unchanged(train)

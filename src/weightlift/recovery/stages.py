@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from weightlift import activations
 from weightlift.certificate import Certificate, Status
-from weightlift.errors import ArgumentError, NotGaussianWarning, SingularError, TooFewRowsError, WeightliftError
+from weightlift.errors import ArgumentError, SingularError, TooFewRowsError, WeightliftError
 from weightlift.initialization import hermite_init, overcomplete_init, robust_init, tensor_init, with_large_biases
 from weightlift.initialization.overcomplete import most_units
 from weightlift.moments import choose_moments
@@ -20,7 +19,7 @@ from weightlift.moments.gaussianity import gaussianity
 from weightlift.network import Network
 from weightlift.recovery.problem import Problem
 from weightlift.refinement import SignlessFit, gauss_newton, refine_up_to_signs
-from weightlift.samples import Radial, Samples, Whitening
+from weightlift.samples import Radial, Samples
 from weightlift.samples.counting import Counted
 from weightlift.search import Budget, candidates
 from weightlift.search.expand_prune import without_offset
@@ -33,7 +32,6 @@ MOMENT_ROWS_A_PARAMETER, MOMENT_ROWS_A_PAIR = 2.8, 12.0  # with biases: where on
 SIGN_FREE_ROWS = 5_000  # below, few rows lie beyond a kink that T_2 does not show, and T_5 is noise: the search is shorter
 FREE_LENGTHS = 6.0  # times as many where lengths are read from moments too
 TINY_OFFSET = 1e-10  # relative to the target's root mean square
-MEAN_LEVEL = 6.0  # standard deviations of n‖ν‖² ~ χ² above which the inputs have a mean
 CERTIFIED = "a candidate was certified"
 
 Answer = tuple[float, Network, Certificate]  # risk, network in raw inputs, its certificate
@@ -59,7 +57,7 @@ def tensor_stage(
     """Moments, then Gauss–Newton; where moments cannot help, the reason is the outcome."""
     passes, began = problem.white.tally.passes, time.perf_counter()
     try:
-        centred, center = _centred(problem)
+        centred, center = problem.standard.centred, problem.standard.center
         centred, name = _gaussian_rows(problem, centred, center)
         if problem.bias:
             _check_rows(problem, width)
@@ -263,19 +261,10 @@ def _refit(
     return (fit.network, again, fit.iterations) if again else (network, certificate, fit.iterations)
 
 
-def _centred(problem: Problem) -> tuple[Samples, np.ndarray | None]:
-    """Whitened rows with zero mean, and the mean ν they had; None where it is zero within its error."""
-    nu, d, n = problem.mean, problem.rows.d, problem.white.n
-    if not n * float(nu @ nu) > d + MEAN_LEVEL * math.sqrt(2 * d):
-        return problem.white, None
-    shift = Whitening(nu, np.eye(d), np.eye(d))
-    return problem.white.map(shift), nu
-
-
 def _gaussian_rows(problem: Problem, centred: Samples, center: np.ndarray | None) -> tuple[Samples, str]:
     """Rows that moments can use, and the stage's name: a covariance, moments that do not vanish, Gaussian inputs; elliptical
     ones are given Gaussian radii where φ allows it and nothing but units without biases is fitted."""
-    if problem.whitening is None:
+    if problem.standard.whitening is None:
         raise SingularError("the inputs cannot be whitened; moments need independent columns.")
     choose_moments(problem.activation)
     test = gaussianity(centred)
@@ -288,7 +277,7 @@ def _gaussian_rows(problem: Problem, centred: Samples, center: np.ndarray | None
             return radial, "tensor start, radial correction"
     if problem.method == "auto":
         raise ArgumentError(f"moments were not used: {test}.")
-    warnings.warn(f"{test}; moment methods assume a Gaussian.", NotGaussianWarning, stacklevel=5)
+    test.warn()
     return centred, "tensor start"
 
 

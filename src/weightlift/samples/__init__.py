@@ -17,8 +17,8 @@ from weightlift.samples.fresh import Fresh
 from weightlift.samples.maps import Radial, RandomSigns, Residual
 from weightlift.samples.population import Population
 from weightlift.samples.protocol import Block, Map, Samples, Statistic, Sums
+from weightlift.samples.standardization import Covariance, Scaling, Standardized, Whitening
 from weightlift.samples.stream import Stream
-from weightlift.samples.whitening import Covariance, Whitening
 
 __all__ = [
     "ArraySamples",
@@ -31,6 +31,8 @@ __all__ = [
     "RandomSigns",
     "Residual",
     "Samples",
+    "Scaling",
+    "Standardized",
     "Statistic",
     "Stream",
     "Sums",

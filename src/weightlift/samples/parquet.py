@@ -26,6 +26,7 @@ from weightlift.samples.arrays import ArraySamples
 from weightlift.samples.keys import row_keys
 from weightlift.samples.protocol import Block, Samples, Statistic, Sums
 from weightlift.samples.stream import HostStream, Part, with_keys
+from weightlift.threads import limited
 
 BATCH_BYTES = 2**25  # decoded
 BATCHES_AHEAD = 3
@@ -129,9 +130,7 @@ class ParquetSamples(HostStream):
 
     def totals(self, statistic: Statistic) -> Sums:
         """Half of the cores is left to the reader: products on all of them would wait for each other."""
-        from threadpoolctl import threadpool_limits
-
-        with threadpool_limits(limits=max(1, _arrow()[0].cpu_count() // 2), user_api="blas"):
+        with limited(max(1, _arrow()[0].cpu_count() // 2)):
             return super().totals(statistic)
 
     def read(self, rows: int) -> Iterator[Block]:

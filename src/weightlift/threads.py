@@ -1,0 +1,68 @@
+"""Threads of BLAS and OpenMP: a limit that overlapping fits share, and that ends with the last of them.
+
+The number of threads belongs to the process. Were every fit to restore what it found, one that began inside another and ended
+after it would leave the other's limit for ever.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+@contextmanager
+def limited(threads: int) -> Iterator[None]:
+    """At most so many threads inside, whichever thread asks; of several limits at once the strictest holds.
+
+    >>> from threadpoolctl import threadpool_info
+    >>> with limited(1):
+    ...     sorted({pool["num_threads"] for pool in threadpool_info()})
+    [1]
+    """
+    _LIMITS.enter(threads)
+    try:
+        yield
+    finally:
+        _LIMITS.leave(threads)
+
+
+class _Limits:
+    """The limits asked for at this moment, and the one that remembers what was there before all of them."""
+
+    def __init__(self) -> None:
+        self.lock, self.asked = threading.Lock(), list[int]()
+        self.outermost: Any = None
+
+    def enter(self, threads: int) -> None:
+        with self.lock:
+            if not self.asked:
+                self.outermost = _limit(threads)
+            elif threads < min(self.asked):
+                _limit(threads)
+            self.asked.append(threads)
+
+    def leave(self, threads: int) -> None:
+        with self.lock:
+            before = min(self.asked)
+            self.asked.remove(threads)
+            if not self.asked:
+                self.outermost.restore_original_limits()
+            elif before < min(self.asked):
+                self.outermost.restore_original_limits()
+                _limit(min(self.asked))
+
+
+def _limit(threads: int) -> Any:
+    """The limit set, pools with fewer threads left as they are; it knows what there was."""
+    from threadpoolctl import threadpool_info, threadpool_limits
+
+    limits: dict[str, int] = {}
+    for pool in threadpool_info():
+        name = str(pool["prefix"])
+        limits[name] = min(threads, pool["num_threads"], limits.get(name, threads))
+    return threadpool_limits(limits=limits)
+
+
+_LIMITS = _Limits()
