@@ -9,6 +9,7 @@ from weightlift.errors import ArgumentError, TooFewRowsError
 from weightlift.network import Network
 from weightlift.refinement.gradient_descent import Ending, gradient_descent, largest_curvature, step_size
 from weightlift.risk import Hessian
+from weightlift.theory import population_spectrum
 
 
 @pytest.fixture
@@ -90,3 +91,16 @@ def test_bad_arguments_are_named(problem):
             gradient_descent(data, dead)
     with pytest.raises(ArgumentError, match="theory"):
         step_size(data, Network(start.W, activation="tanh"), "theory")
+
+
+@pytest.mark.parametrize(("k", "ratio"), [(1, 6.0), (2, 3.685447)])
+def test_the_printed_step_diverges_for_one_and_two_units_of_squared_relu(k, ratio):
+    """η = 1/(k v² σ₁²) [zhong2017, Alg. 2] needs λ_max ≤ 2 k v² σ₁²; one unit has 4 E z₊² z² = 6 σ₁² along w."""
+    truth = Network(np.eye(4)[:, :k], activation="squared_relu")
+    assert population_spectrum(truth, truth).largest / k == pytest.approx(ratio, rel=1e-6)
+    X, y = wl.draw(truth, 4000, rng=0)
+    start = Network(1.02 * truth.W + 0.01, activation="squared_relu")
+    printed = gradient_descent(samples.open(X, y), start, step="theory", iterations=60)
+    measured = gradient_descent(samples.open(X, y), start, step="curvature", iterations=60)
+    assert printed.ending is Ending.DIVERGED
+    assert measured.risks[-1] < 1e-3 * measured.risks[0]

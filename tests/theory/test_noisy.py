@@ -11,7 +11,7 @@ from weightlift.namespaces import to_numpy
 from weightlift.network import Network
 from weightlift.noise import Noise
 from weightlift.risk import Gradient, Risk, Students
-from weightlift.theory import conditioning, gradient_parts, noisy_descent, population_gradient, population_risk
+from weightlift.theory import conditioning, gradient_parts, noisy_descent, noisy_forms, population_gradient, population_risk
 
 D, K = 6, 3
 
@@ -117,3 +117,29 @@ def test_other_networks_are_refused():
     for arguments in ({"iterations": 0}, {"noise_norm": -1.0}):
         with pytest.raises(ArgumentError, match="iterations"):
             noisy_descent(teacher, data, teacher, **arguments)
+
+
+def test_forms_of_theorem_4_2_scale_as_the_theorem_says(seed):
+    """Each exponent of K, d, σ and N, by networks that differ in one of them."""
+    teacher = teacher_of(seed)
+    c, forms = conditioning(teacher), noisy_forms(teacher, noise_norm=0.5)
+    size = np.sum(teacher.W**2) + 0.25
+    log = np.log(c.lambda_ * c.kappa * K * D / c.sigma_k)
+    assert forms.rows == pytest.approx(c.lambda_**4 * c.kappa**10 * K**9 * D / c.sigma_k**2 * log * size)
+    assert forms.error(1000) == pytest.approx(c.lambda_**2 * c.kappa**4 * K**5 * size * D * np.log(1000) / 1000)
+    assert forms.step == pytest.approx(1 / (c.kappa * K**2))
+    assert forms.first_error == pytest.approx(forms.start / np.linalg.norm(teacher.W))
+    rate = 1 - forms.step / (c.lambda_ * c.kappa**2)  # with c₃ = 1: T steps take ‖W₀ − W*‖² to ε, nearly
+    T = forms.iterations(1e-3, first=2.0)
+    assert rate**T * 4.0 == pytest.approx(1e-3, rel=0.2)
+    assert forms.iterations(5.0, first=2.0) == 0.0
+    twice = noisy_forms(replace(teacher, W=2 * teacher.W))
+    assert twice.error(500) == pytest.approx(4 * noisy_forms(teacher).error(500))
+    assert twice.start == pytest.approx(2 * forms.start)
+    for bad in ({"noise_norm": -1.0}, {"noise_norm": np.nan}):
+        with pytest.raises(ArgumentError, match="noise_norm"):
+            noisy_forms(teacher, **bad)
+    with pytest.raises(ArgumentError, match="n must be above 1"):
+        forms.error(1)
+    with pytest.raises(ArgumentError, match="epsilon"):
+        forms.iterations(0.0)

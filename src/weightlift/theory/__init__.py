@@ -20,6 +20,7 @@ from weightlift.theory.local_geometry import (
 )
 from weightlift.theory.lower_bounds import RandomWeights, SeparatedBound, random_weights, separated_bound
 from weightlift.theory.noisy import GradientParts, NoisyDescent, gradient_parts, noisy_descent
+from weightlift.theory.noisy_forms import NoisyForms, noisy_forms
 from weightlift.theory.population import population_gradient, population_hessian, population_risk
 from weightlift.theory.properties import ActivationProperties, check_properties, properties_table
 from weightlift.theory.reduction import PowerSums, decompose_by, polynomial_coefficients, power_sums
@@ -39,6 +40,7 @@ __all__ = [
     "HessianBounds",
     "LocalConstants",
     "NoisyDescent",
+    "NoisyForms",
     "PowerSums",
     "RandomWeights",
     "SeparatedBound",
@@ -59,6 +61,7 @@ __all__ = [
     "hessian_operator",
     "local_constants",
     "noisy_descent",
+    "noisy_forms",
     "polynomial_coefficients",
     "population_gradient",
     "population_hessian",

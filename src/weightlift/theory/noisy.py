@@ -23,8 +23,8 @@ from weightlift.namespaces import array_namespace, as_like, matmul_transposed, t
 from weightlift.network import Network
 from weightlift.risk import Gradient, Students
 from weightlift.samples import Block, Samples, Sums
-from weightlift.theory.conditioning import conditioning
 from weightlift.theory.local_geometry import population_spectrum
+from weightlift.theory.noisy_forms import noisy_forms
 from weightlift.theory.population import population_gradient
 
 CHECKPOINTS = 8  # iterates at which the population's gradient and Hessian are computed
@@ -116,17 +116,16 @@ def noisy_descent(
             spectra += [population_spectrum(replace(teacher, W=teacher.W + share * e), teacher) for share in SEGMENT]
         if t < iterations:
             W = W - eta * empirical
-    c, d, K, N = conditioning(teacher), teacher.n_inputs, teacher.n_units, samples.n
-    scale = math.sqrt(float(np.sum(teacher.W**2)) + noise_norm**2)
+    forms = noisy_forms(teacher, noise_norm=noise_norm)
     return NoisyDescent(
         distances=np.array(distances),
         step=eta,
         mu=min(s.least for s in spectra),
         L=max(s.largest for s in spectra),
         deviation=max(deviations),
-        radius=c.sigma_k / (c.lambda_ * c.kappa**3 * K**2),
-        rate_form=1.0 / (c.lambda_ * c.kappa**2),
-        floor_form=c.lambda_ * c.kappa**2 * math.sqrt(K**5 * d * math.log(N) / N) * scale,
+        radius=forms.start,
+        rate_form=1.0 / (forms.lambda_ * forms.kappa**2),
+        floor_form=math.sqrt(forms.error(samples.n)),
         network=replace(teacher, W=W),
     )
 
