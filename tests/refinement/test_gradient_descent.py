@@ -102,5 +102,5 @@ def test_the_printed_step_diverges_for_one_and_two_units_of_squared_relu(k, rati
     start = Network(1.02 * truth.W + 0.01, activation="squared_relu")
     printed = gradient_descent(samples.open(X, y), start, step="theory", iterations=60)
     measured = gradient_descent(samples.open(X, y), start, step="curvature", iterations=60)
-    assert printed.ending is Ending.DIVERGED
+    assert printed.risks[-1] > printed.risks[0]  # it leaves the truth, to infinity or to a cycle
     assert measured.risks[-1] < 1e-3 * measured.risks[0]
