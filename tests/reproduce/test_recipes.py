@@ -14,7 +14,7 @@ import pytest
 
 from weightlift.errors import ArgumentError
 from weightlift.reproduce import PAPERS, Grid, Recipe, convergence, figures, recipes, style, sweep, zhang2019, zhong2017
-from weightlift.reproduce.recipe import Cell, Trial
+from weightlift.reproduce.recipe import Cell, Trial, fingerprint
 from weightlift.reproduce.tables import Line, as_csv
 
 TINY: dict[str, Grid] = {
@@ -158,6 +158,24 @@ def test_quartiles_extend_runs_and_rates_are_read_off() -> None:
     assert line.r2 == pytest.approx(1)
     assert convergence.steps_to(rows, "a", 0.1) == 40
     assert convergence.steps_to(rows, "a", 1e-30) == math.inf
+
+
+DRAWN_FROM: dict[str, list[float]] = {"scales": [1.0, 2.0]}
+
+
+def dictionary_trial(rng: np.random.Generator) -> dict[str, float]:
+    return {"value": float(rng.normal() * DRAWN_FROM["scales"][1])}
+
+
+def test_the_fingerprint_covers_constants_of_every_kind_and_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = fingerprint(dictionary_trial)
+    assert fingerprint(dictionary_trial) == before
+    monkeypatch.setitem(DRAWN_FROM, "scales", [1.0, 3.0])
+    assert fingerprint(dictionary_trial) != before
+    monkeypatch.undo()
+    assert fingerprint(dictionary_trial) == before
+    monkeypatch.setattr("weightlift.reproduce.recipe._package", lambda: "another algorithm")
+    assert fingerprint(dictionary_trial) != before
 
 
 def test_a_run_that_diverges_between_two_thinned_steps_is_drawn_as_such() -> None:

@@ -1,8 +1,9 @@
 """What a figure is: a grid of points, a trial at each, a summary of the trials, a drawing, and the claims that it bears out.
 
-A *cell* is one trial at one point. Its key is a hash of the trial's source, the package's version, the point, the number of
-the trial and the seed: cells of a changed recipe have other keys, and figures that share a trial share its cells. Its random
-numbers depend on the point, the trial's number and the seed alone: not on the order of work, nor on the rest of the grid.
+A *cell* is one trial at one point. Its key is a hash of the trial's source, of the package that it calls, of the point, the number
+of the trial and the seed: a changed recipe or a changed algorithm has other keys, so that no old number is shown for it, and
+figures that share a trial share its cells. Its random numbers depend on the point, the trial's number and the seed alone: not on
+the order of work, nor on the rest of the grid.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ import json
 import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weightlift._version import __version__
+import weightlift
 from weightlift.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -108,17 +110,28 @@ class Cell:
 
     @cached_property
     def key(self) -> str:
-        return _digest([self.code, __version__, self.point, self.trial, self.seed])
+        return _digest([self.code, self.point, self.trial, self.seed])
 
     def rng(self) -> np.random.Generator:
         return np.random.default_rng(int(_digest([self.point, self.trial, self.seed]), 16))
 
 
 def fingerprint(trial: Trial) -> str:
-    """A hash of the trial's source and of all functions, classes and constants of the recipes that it uses, at any depth."""
-    seen: dict[str, str] = {}
+    """A hash of the trial's source and of all functions, classes and constants of the recipes that it uses, at any depth, and of
+    the package's own sources but for the rooms that compute no number of a trial."""
+    seen: dict[str, str] = {"weightlift": _package()}
     _collect(trial, seen)
     return _digest(sorted(seen.items()))
+
+
+SHOWING = ("cli", "export", "plots", "report", "reproduce")  # rooms that show, write and draw
+
+
+@cache
+def _package() -> str:
+    root = Path(weightlift.__file__).parent
+    sources = sorted(path.relative_to(root).as_posix() for path in root.rglob("*.py"))
+    return _digest([[name, (root / name).read_text("utf-8")] for name in sources if name.partition("/")[0] not in SHOWING])
 
 
 def _collect(thing: Any, seen: dict[str, str]) -> None:
@@ -131,7 +144,7 @@ def _collect(thing: Any, seen: dict[str, str]) -> None:
         if isinstance(value, types.FunctionType | type):
             if value.__module__ == thing.__module__ or (home and value.__module__.rpartition(".")[0] == home):
                 _collect(value, seen)
-        elif isinstance(value, bool | int | float | str | tuple):
+        elif isinstance(value, bool | int | float | str | tuple | list | dict | set | frozenset | np.ndarray):
             seen[f"{name}.{used}"] = repr(value)
 
 
