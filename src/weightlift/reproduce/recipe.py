@@ -1,7 +1,7 @@
 """What a figure is: a grid of points, a trial at each, a summary of the trials, a drawing, and the claims that it bears out.
 
-A *cell* is one trial at one point. Its key is a hash of the trial's source, of the package that it calls, of the point, the number
-of the trial and the seed: a changed recipe or a changed algorithm has other keys, so that no old number is shown for it, and
+A *cell* is one trial at one point. Its key is a hash of the trial's source, of the package that it calls, of the point, the
+number of the trial and the seed: a changed recipe or a changed algorithm has other keys, so that no old number is shown for it, and
 figures that share a trial share its cells. Its random numbers depend on the point, the trial's number and the seed alone: not on
 the order of work, nor on the rest of the grid.
 """
@@ -117,8 +117,8 @@ class Cell:
 
 
 def fingerprint(trial: Trial) -> str:
-    """A hash of the trial's source and of all functions, classes and constants of the recipes that it uses, at any depth, and of
-    the package's own sources but for the rooms that compute no number of a trial."""
+    """A hash of the trial's source and of all functions, classes and constants of the recipes that it uses, at any depth, and
+    of the package's own sources but for the rooms that compute no number of a trial."""
     seen: dict[str, str] = {"weightlift": _package()}
     _collect(trial, seen)
     return _digest(sorted(seen.items()))
