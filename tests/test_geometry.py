@@ -265,7 +265,7 @@ def test_sum_by_pairs_is_the_quadratic_form(activation: Any, bias: float, rng: n
         units, a, constant, n = _difference(f, g)
         P = products(units, units)
         plain = P.form(a, a)[0] + 2 * constant * float(a @ units.hermites(0)[0]) + constant**2
-        paired, error = paired_square(units, a, n, constant, P.values)
+        paired, error = paired_square(units, a, n, constant, P.values, np.zeros(f.n_inputs))
         assert paired == pytest.approx(plain, rel=0, abs=error + P.form(a, a)[1] + ROUNDING * size(f, g) ** 2)
         assert error < 1e-11 * size(f, g) ** 2
 
@@ -280,7 +280,7 @@ def test_nearly_parallel_units(activation: Any, rng: np.random.Generator) -> Non
     units, a, constant, n = _difference(f, g)
     P = products(units, units)
     plain = P.form(a, a)[0] + 2 * constant * float(a @ units.hermites(0)[0]) + constant**2
-    paired, error = paired_square(units, a, n, constant, P.values)
+    paired, error = paired_square(units, a, n, constant, P.values, np.zeros(f.n_inputs))
     assert paired == pytest.approx(plain, rel=0, abs=error + P.form(a, a)[1] + ROUNDING * size(f, g) ** 2)
 
 

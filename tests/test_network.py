@@ -220,7 +220,9 @@ def test_a_file_too_large_is_not_read(tmp_path, monkeypatch):
     [
         ({"W": np.zeros(3)}, errors.ShapeError, "W"),
         ({"W": np.zeros((0, 3))}, errors.ShapeError, "W"),
-        ({"W": np.zeros((3, 0))}, errors.ShapeError, "W"),
+        ({"W": np.ones((3, 2)), "a": np.ones((2, 0))}, errors.ShapeError, "a"),
+        ({"W": np.ones((3, 2)), "V": np.ones((3, 2)), "a": [1.0, 2.0]}, errors.ShapeError, "V"),
+        ({"W": np.ones((3, 2)), "a": np.ones((2, 2)), "c": [1.0, 2.0, 3.0]}, errors.ShapeError, "c"),
         ({"W": np.ones((3, 2)), "a": [1.0]}, errors.ShapeError, "a"),
         ({"W": np.ones((3, 2)), "b": [[1.0, 2.0]]}, errors.ShapeError, "b"),
         ({"W": np.ones((3, 2)), "c": [1.0, 2.0]}, errors.ShapeError, "c"),

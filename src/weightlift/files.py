@@ -41,10 +41,12 @@ def read_checked(path: str | os.PathLike[str], *, max_bytes: int) -> bytes:
     return path.read_bytes()
 
 
-def weightlift_header(content: bytes, path: object, *, kind: str, format: str, version: int) -> dict[str, Any]:
+def weightlift_header(
+    content: bytes, path: object, *, kind: str, format: str, version: int, oldest: int | None = None
+) -> dict[str, Any]:
     """The package's own header inside that of a safetensors file, whose length stands in the first eight bytes.
 
-    kind: what the file should hold, for the message where it does not.
+    kind: what the file should hold, for the message where it does not. oldest: the first version that is still read.
     """
     length = int.from_bytes(content[:8], "little")
     if len(content) < 8 or length > len(content) - 8:
@@ -55,7 +57,7 @@ def weightlift_header(content: bytes, path: object, *, kind: str, format: str, v
         raise FileFormatError(f"{Path(str(path)).name} is not {kind} saved by weightlift.") from error
     if not isinstance(header, dict) or header.get("format") != format:
         raise FileFormatError(f"{path} is not {kind} saved by weightlift.")
-    if header.get("version") != version:
+    if header.get("version") not in range(version if oldest is None else oldest, version + 1):
         raise FileFormatError(f"{path} has format version {header.get('version')}, this release reads {version}: update it.")
     return header
 

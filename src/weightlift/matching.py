@@ -3,8 +3,9 @@
 Units are compared modulo the symmetries of φ. For φ homogeneous of degree q the output weights are absorbed,
 w ← |a|^{1/q} w, b ← |a|^{1/q} b, a ← sign a  [zhong2017, §4]; other φ keep a, w, b. Where φ(−z) = s φ(z) + p₀ an estimated unit
 may be reflected, (a, w, b, c) → (s a, −w, −b, c − s a p₀): for s = −1 (odd φ, sigmoid) when the signs of a differ, for s = 1
-(even φ) when −w is nearer. With ŵ the estimate so oriented, w the truth, π over the permutations that leave the fewest signs
-of a in disagreement, and an absent unit counted as w = 0:
+(even φ; with a linear part also ReLU and the like, whose reflection moves V) when −w is nearer. With several outputs sign a is
+a/‖a‖ ∈ Rᵐ, and signs differ where the angle of two such vectors exceeds a right one. With ŵ the estimate so oriented, w the
+truth, π over the permutations that leave the fewest signs of a in disagreement, and an absent unit counted as w = 0:
 
     max_error           min_π max_j ‖w_j − ŵ_π(j)‖ / ‖w_j‖; with biases π is chosen on (w, b)        [zhong2017, §7]
     frobenius_error     min_π ‖Ŵ − W M_π‖_F, also relative to ‖W‖_F                                [zhang2019, §6]
@@ -27,7 +28,7 @@ import numpy as np
 
 from weightlift.errors import ActivationError, ShapeError
 from weightlift.geometry import Distance, distance
-from weightlift.network import Network
+from weightlift.network import Network, alike
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,7 +51,8 @@ class Match:
     weak_recovery_chance: float
     a_error: float  # largest |a − â| of matched units, ‖w‖ = 1 for homogeneous φ; NaN if none is matched
     b_error: float  # likewise |b − b̂|
-    c_error: float  # |c − ĉ| after the reflections
+    c_error: float  # |c − ĉ| after the reflections; its length with several outputs, as that of a
+    V_error: float = 0.0  # likewise ‖V − V̂‖ of the linear parts
 
     @property
     def missing(self) -> np.ndarray:
@@ -75,9 +77,9 @@ class Match:
     def table(self) -> str:
         """One line a true unit, then the estimated units without partner; a and b for ‖w‖ = 1 if φ is homogeneous.
 
-        -(i) stands for the estimated unit i after reflection.
+        With several outputs a stands for ‖a‖. -(i) stands for the estimated unit i after reflection.
         """
-        true, found = _normalized(self.truth), _normalized(self.estimate)
+        true, found = ((_sizes(a), b) for a, b in (_normalized(self.truth), _normalized(self.estimate)))
         s = _reflection(self.truth)
         lines = [f"{'unit':>4} {'match':>6} {'a':>12} {'estimate':>12} {'b':>12} {'estimate':>12} {'angle':>9} {'error':>9}"]
         for j, (i, sign) in enumerate(zip(self.permutation, self.signs, strict=True)):
@@ -108,6 +110,10 @@ def match(estimate: Network, truth: Network) -> Match:
     if estimate.activation != truth.activation:
         names = f"estimate has {estimate.activation.name} units, truth has {truth.activation.name} units"
         raise ActivationError(f"{names}; only units of one kind can be matched. Compare the functions by weightlift.distance.")
+    if estimate.a.shape[1:] != truth.a.shape[1:]:
+        numbers = f"estimate has a of shape {estimate.a.shape}, truth of {truth.a.shape}"
+        raise ShapeError(f"{numbers}; pass networks of the same outputs.")
+    estimate, truth = alike(estimate, truth)
     found, true = (net.absorbed() if net.activation.degree else net for net in (estimate, truth))
     flips = _flips(found, true)  # (k, k')
     gaps = _gaps(found.W, true.W, flips)  # ‖w_j − ŵ_i‖, (k, k')
@@ -126,9 +132,9 @@ def match(estimate: Network, truth: Network) -> Match:
     angles = np.full(truth.n_units, np.nan)
     angles[j] = _angles(true.W[:, j], found.W[:, i] * signs[j])
     square = _least_squares(gaps, lengths, np.linalg.norm(found.W, axis=0), disagree)
-    nearest = gaps.min(axis=1), gaps.min(axis=0)
+    nearest = gaps.min(axis=1, initial=np.inf), gaps.min(axis=0, initial=np.inf)
     cosines = np.abs(_directions(true.W).T @ _directions(found.W))
-    a_error, b_error, c_error = _scalar_errors(estimate, truth, i, j, signs[j])
+    a_error, b_error, c_error, V_error = _scalar_errors(estimate, truth, i, j, signs[j])
     return Match(
         estimate,
         truth,
@@ -136,17 +142,18 @@ def match(estimate: Network, truth: Network) -> Match:
         signs,
         errors,
         angles,
-        max_error=float(errors.max()),
+        max_error=float(errors.max(initial=0.0)),
         signs_agree=not disagree[j, i].any(),
         frobenius_error=math.sqrt(square),
         relative_frobenius_error=float(_quotient(np.sqrt(square), np.sqrt(lengths @ lengths))),
-        nearest_error=float(np.mean(nearest[0] ** 2) + np.mean(nearest[1] ** 2)) / 2,
-        hausdorff_distance=float(max(nearest[0].max(), nearest[1].max())),
-        weak_recovery=float(min(cosines.max(), 1.0)),
+        nearest_error=float(np.mean(nearest[0] ** 2) + np.mean(nearest[1] ** 2)) / 2 if gaps.size else math.nan,
+        hausdorff_distance=float(max(nearest[0].max(), nearest[1].max())) if gaps.size else math.nan,
+        weak_recovery=float(min(cosines.max(initial=0.0), 1.0)),
         weak_recovery_chance=chance_level(truth.n_inputs, truth.n_units * estimate.n_units),
         a_error=a_error,
         b_error=b_error,
         c_error=c_error,
+        V_error=V_error,
     )
 
 
@@ -162,8 +169,8 @@ def chance_level(n_inputs: int, n_pairs: int) -> float:
     """
     from scipy.special import betainc
 
-    if n_inputs == 1:
-        return 1.0
+    if n_inputs == 1 or not n_pairs:
+        return float(n_pairs > 0)
     x, weights = np.polynomial.legendre.leggauss(512)
     t = np.sin(np.pi / 4 * (x + 1))
     exceeded = -np.expm1(n_pairs * np.log(betainc(0.5, (n_inputs - 1) / 2, t * t)))
@@ -171,16 +178,15 @@ def chance_level(n_inputs: int, n_pairs: int) -> float:
 
 
 def _reflection(net: Network) -> int:
-    """s if φ(−z) = s φ(z) + constant, else 0."""
-    reflection = net.activation.reflection
-    return 0 if reflection is None or len(reflection[1]) > 1 else reflection[0]
+    """s if φ(−z) = s φ(z) + constant, or + a multiple of z that a linear part takes up; else 0."""
+    return net.activation.reflection[0] if net.turns and net.activation.reflection else 0
 
 
 def _flips(found: Network, true: Network) -> np.ndarray:
     """(k, k'): whether the estimated unit i is reflected when compared with the true unit j."""
     s = _reflection(true)
     if s < 0:
-        return np.asarray(true.a[:, None] * found.a[None, :] < 0)
+        return np.asarray(true.A @ found.A.T < 0)
     inner = true.W.T @ found.W + np.outer(true.b, found.b)
     return inner < 0 if s > 0 else np.zeros(inner.shape, dtype=bool)
 
@@ -197,6 +203,8 @@ def _disagreement(found: Network, true: Network) -> np.ndarray:
     """(k, k'): whether the signs of the output weights differ; a reflection with s = −1 would make them agree."""
     if _reflection(true) < 0:
         return np.zeros((true.n_units, found.n_units), dtype=bool)
+    if true.a.ndim == 2:
+        return np.asarray(true.A @ found.A.T < 0)
     return np.asarray(np.sign(true.a)[:, None] != np.sign(found.a)[None, :])
 
 
@@ -208,6 +216,8 @@ def _bottleneck_assignment(cost: np.ndarray, disagree: np.ndarray) -> np.ndarray
     from scipy.optimize import linear_sum_assignment
 
     k, others = cost.shape
+    if not cost.size:
+        return np.full(k, -1)
     n = max(k, others)
     square = np.zeros((n, n))
     square[:k, :others] = np.minimum(cost, np.finfo(float).max / 4)
@@ -257,7 +267,7 @@ def _least_squares(gaps: np.ndarray, lengths: np.ndarray, found_lengths: np.ndar
     cost[:, :others] = np.where(np.arange(n)[:, None] < k, 0.0, found_lengths**2)
     cost[:k, :others] = gaps**2
     forbidden[:k, :others] = disagree
-    rows, columns = linear_sum_assignment(cost + 2.0 * n * cost.max() * forbidden)
+    rows, columns = linear_sum_assignment(cost + 2.0 * n * cost.max(initial=0.0) * forbidden)
     return float(cost[rows, columns].sum())
 
 
@@ -275,17 +285,25 @@ def _directions(W: np.ndarray) -> np.ndarray:
 
 def _scalar_errors(
     estimate: Network, truth: Network, i: np.ndarray, j: np.ndarray, signs: np.ndarray
-) -> tuple[float, float, float]:
-    """Largest |a − â| and |b − b̂|, and |c − ĉ|, after the reflections."""
+) -> tuple[float, float, float, float]:
+    """Largest ‖a − â‖ and |b − b̂|, then ‖c − ĉ‖ and ‖V − V̂‖, after the reflections."""
     s = _reflection(truth)
     (a, b), (found_a, found_b) = _normalized(truth), _normalized(estimate)
-    a_gaps = np.abs(a[j] - np.where(signs < 0, s, 1) * found_a[i])
-    b_gaps = np.abs(b[j] - signs * found_b[i])
-    constant = sum(truth.activation.reflection[1]) if truth.activation.reflection and s else 0.0
-    c = estimate.c - s * constant * float(estimate.a[i[signs < 0]].sum())
+    turned = np.zeros(estimate.n_units, dtype=bool)
+    turned[i[signs < 0]] = True
+    moved = estimate.reflected(turned)
+    c_error = float(_sizes(np.atleast_1d(truth.c - moved.c)[None])[0])
+    V_error = 0.0 if truth.V is None or moved.V is None else float(np.linalg.norm(truth.V - moved.V))
     if not i.size:
-        return math.nan, math.nan, abs(truth.c - c)
-    return float(a_gaps.max()), float(b_gaps.max()), abs(truth.c - c)
+        return math.nan, math.nan, c_error, V_error
+    factor = np.where(signs < 0, s, 1).reshape(-1, *(1,) * (a.ndim - 1))
+    a_gaps, b_gaps = np.abs(_sizes(a[j] - factor * found_a[i])), np.abs(b[j] - signs * found_b[i])
+    return float(a_gaps.max()), float(b_gaps.max()), c_error, V_error
+
+
+def _sizes(a: np.ndarray) -> np.ndarray:
+    """(k,) a itself, or its lengths with several outputs."""
+    return a if a.ndim == 1 else np.asarray(np.linalg.norm(a, axis=1))
 
 
 def _normalized(net: Network) -> tuple[np.ndarray, np.ndarray]:
@@ -295,7 +313,8 @@ def _normalized(net: Network) -> tuple[np.ndarray, np.ndarray]:
     length = np.linalg.norm(net.W, axis=0)
     length = np.where(length > 0, length, np.abs(net.b))
     length = np.where(length > 0, length, 1.0)
-    return np.asarray(net.a * length**net.activation.degree), np.asarray(net.b / length)
+    scale = (length**net.activation.degree).reshape(-1, *(1,) * (net.a.ndim - 1))
+    return np.asarray(net.a * scale), np.asarray(net.b / length)
 
 
 def _quotient(x: Any, y: Any) -> np.ndarray:

@@ -16,8 +16,9 @@ import numpy as np
 
 from weightlift.activations import Activation
 from weightlift.namespaces import Array, array_namespace, as_like, from_numpy, matmul_transposed, to_numpy
-from weightlift.network import Network
+from weightlift.network import Network, require_single
 from weightlift.samples import Block, Sums
+from weightlift.samples.protocol import refuse_several
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +34,7 @@ class Students:
     @classmethod
     def of(cls, *networks: Network) -> Self:
         first = networks[0]
+        require_single(first, "the risk of a single target")
         return cls(
             np.stack([net.W for net in networks], axis=1),
             np.stack([net.a for net in networks]),
@@ -84,6 +86,7 @@ class Students:
 
     def residuals(self, values: Array, y: Array) -> Array:
         """f(x) − y (m, S) from φ(z) (m, S, k)."""
+        refuse_several(y)
         return array_namespace(values).vecdot(values, self.a) + (self.c - y[:, None])
 
 

@@ -1,6 +1,7 @@
 """Planted networks of the four papers, and data drawn from them.
 
-A teacher is an ensemble of networks f(x) = Σᵢ aᵢ φ(⟨wᵢ, x⟩ + bᵢ); `draw` gives x ~ N(μ, S) and y = f(x) + ε.
+A teacher is an ensemble of networks f(x) = Σᵢ aᵢ φ(⟨wᵢ, x⟩ + bᵢ); `draw` gives x ~ N(μ, S) and y = f(x) + ε. `several` gives
+the units of any of them m outputs and a linear part.
 
     conditioned         W = U diag(1 … κ) Vᵀ, aᵢ = ±1, k ≤ d               [zhong2017, §7], [zhang2019, §6]
     centered_gaussian   centred Gaussian directions, ‖wᵢ‖ = 1               [mondelli2019, eq. (2) and (11)]
@@ -8,6 +9,7 @@ A teacher is an ensemble of networks f(x) = Σᵢ aᵢ φ(⟨wᵢ, x⟩ + bᵢ);
     simplex             rotated regular simplices, ⟨wᵢ, wⱼ⟩ = −1/d          [mondelli2019, §3.1]
     biased              uniform directions, biases, aᵢ of either sign       [awasthi2021, §1.1]
     smoothed            a network whose directions are perturbed            [awasthi2021, Cor. 3.3]
+    several             a network with m outputs, a linear part, or both
 
 Each takes `rng`, a seed or a Generator: one seed, one network, bit for bit. Cost O(d k min(d, k)) at most.
 """
@@ -42,7 +44,7 @@ def draw(
     covariance: np.ndarray | None = None,
     rng: int | np.random.Generator = 0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """X (n, d) with rows x ~ N(mean, covariance), and y = f(x) + ε (n,), ε of standard deviation `noise_std`.
+    """X (n, d) with rows x ~ N(mean, covariance), and y = f(x) + ε, (n,) or (n, m), ε of standard deviation `noise_std`.
 
     The mean is zero and the covariance the identity unless given. `noise`: "gaussian", "uniform" or "rademacher", which
     are sub-Gaussian, or "laplace" or "student" (five degrees of freedom), which are not. X has a random stream of its
@@ -72,7 +74,7 @@ def draw(
         X += mean
     y = net.predict(X)
     if noise_std > 0:
-        y += law.draw(n, rng=labels)
+        y += law.draw(y.size, rng=labels).reshape(y.shape)
     return X, y
 
 
@@ -209,6 +211,25 @@ def smoothed(net: Network | np.ndarray, tau: float, *, rng: int | np.random.Gene
         raise ArgumentError(f"unit {int(np.argmin(length))} has weight zero, hence no direction to smooth; remove it.")
     g = generator(rng).standard_normal(net.W.shape) * (tau / math.sqrt(net.n_inputs))
     return replace(net, W=length * _unit(net.W / length + g))
+
+
+def several(
+    net: Network, n_outputs: int | None = None, *, linear: bool = False, rng: int | np.random.Generator = 0
+) -> Network:
+    """The units of `net` with aᵢ ∈ Rᵐ of the same length and uniform direction, and columns of V from N(0, I/d) where `linear`.
+
+    Without n_outputs a stays as it is; c is zero for several outputs.
+
+    >>> several(biased(4, 3), 2, linear=True).predict(np.zeros((5, 4))).shape
+    (5, 2)
+    """
+    rng = generator(rng)
+    if n_outputs is not None:
+        directions = _unit(rng.standard_normal((count("n_outputs", n_outputs), net.n_units))).T
+        net = replace(net, a=np.linalg.norm(net.A, axis=1)[:, None] * directions, c=0.0, V=None)
+    if not linear:
+        return net
+    return replace(net, V=rng.standard_normal((net.n_inputs, *net.a.shape[1:])) / math.sqrt(net.n_inputs))
 
 
 def _haar(G: np.ndarray) -> np.ndarray:

@@ -1,5 +1,7 @@
 """Exports: the same predictions in other tools, and back; what a target lacks is refused by its name."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.neural_network import MLPRegressor
@@ -82,7 +84,7 @@ def test_foreign_pytorch_models(X, torch):
     with pytest.raises(ActivationError, match="beta"):
         export.from_torch(nn.Sequential(nn.Linear(5, 4), nn.Softplus(beta=2), nn.Linear(4, 1)))
     with pytest.raises(ArgumentError, match="Sequential"):
-        export.from_torch(nn.Sequential(nn.Linear(5, 4), nn.ReLU(), nn.Linear(4, 2)))
+        export.from_torch(nn.Sequential(nn.Linear(5, 4), nn.ReLU()))
 
 
 @pytest.mark.parametrize("activation", ALL)
@@ -181,3 +183,83 @@ def test_state_dictionaries_of_others(X, torch, tmp_path):
 def test_unknown_dtypes_are_refused():
     with pytest.raises(ArgumentError, match="float16"):
         export.to_onnx(network("relu"), dtype="float16")
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+@pytest.mark.parametrize("m", [1, 3])
+def test_several_outputs_travel(activation, m, X, torch, tmp_path):
+    """To each tool and back; one output comes back as (k,)."""
+    runtime = pytest.importorskip("onnxruntime")
+    rng = np.random.default_rng(4)
+    net = wl.Network(rng.normal(size=(5, 4)), rng.normal(size=(4, m)), rng.normal(size=4), rng.normal(size=m), activation)
+    expected = net.predict(X)
+    found = export.to_sklearn(net).predict(X).reshape(len(X), m)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    with torch.no_grad():
+        np.testing.assert_allclose(export.to_torch(net)(torch.as_tensor(X)).numpy(), expected, atol=1e-12)
+    line = wl.Network(net.W, net.a, net.b, net.c, activation, V=rng.normal(size=(5, m)))
+    export.to_onnx(line, tmp_path / "net.onnx")
+    session = runtime.InferenceSession((tmp_path / "net.onnx").read_bytes(), providers=["CPUExecutionProvider"])
+    np.testing.assert_allclose(session.run(None, {"X": X})[0], line.predict(X), atol=1e-12)
+    export.to_safetensors(line, tmp_path / "state.safetensors")
+    for back, sent in (
+        (export.from_sklearn(export.to_sklearn(net)), net),
+        (export.from_torch(export.to_torch(net)), net),
+        (export.from_onnx(tmp_path / "net.onnx"), line),
+        (export.from_safetensors(tmp_path / "state.safetensors"), line),
+    ):
+        assert back.a.shape == ((4,) if m == 1 else (4, m))
+        np.testing.assert_allclose(back.predict(X).reshape(len(X), m), sent.predict(X), atol=1e-12)
+    for refused in (export.to_sklearn, export.to_torch):
+        with pytest.raises(ArgumentError, match="linear part"):
+            refused(line)
+
+
+def test_classifiers_give_their_logits(X):
+    from sklearn.neural_network import MLPClassifier
+
+    rng = np.random.default_rng(0)
+    for classes in (2, 4):
+        labels = rng.integers(0, classes, len(X))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = MLPClassifier((6,), max_iter=3, random_state=0).fit(X, labels)
+        net = export.from_sklearn(model)
+        logits = net.predict(X)
+        if classes == 2:
+            chances = 1 / (1 + np.exp(-logits))
+            np.testing.assert_allclose(chances, model.predict_proba(X)[:, 1], atol=1e-12)
+        else:
+            chances = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+            np.testing.assert_allclose(chances, model.predict_proba(X), atol=1e-12)
+
+
+def test_onnx_wiring_is_followed(X, tmp_path):
+    """A branch around the activation, an output in the middle, a cast to integers: no chain."""
+    onnx = pytest.importorskip("onnx")
+    from onnx import TensorProto, helper, numpy_helper
+
+    net = network("relu")
+    weights = {"W": net.W, "a": net.a[:, None]}
+    constants = [numpy_helper.from_array(np.array(value), name) for name, value in weights.items()]
+    ends = [helper.make_tensor_value_info(name, TensorProto.DOUBLE, ["n", m]) for name, m in (("x", 5), ("y", 1))]
+    first = helper.make_node("MatMul", ["x", "W"], ["u"])
+    relu = helper.make_node("Relu", ["u"], ["v"])
+
+    def model(*nodes):
+        return helper.make_model(helper.make_graph([first, relu, *nodes], "g", ends[:1], ends[1:], constants))
+
+    good = model(helper.make_node("MatMul", ["v", "a"], ["y"]))
+    expected = np.maximum(X @ net.W, 0) @ net.a
+    np.testing.assert_allclose(export.from_onnx(good).predict(X), expected, atol=1e-12)
+    with pytest.raises(ArgumentError, match="wiring"):
+        export.from_onnx(model(helper.make_node("MatMul", ["u", "a"], ["y"])))
+    last = helper.make_node("MatMul", ["v", "a"], ["z"])
+    with pytest.raises(ArgumentError, match="output"):
+        export.from_onnx(model(last))
+    with pytest.raises(ArgumentError, match="Cast"):
+        export.from_onnx(model(last, helper.make_node("Cast", ["z"], ["y"], to=TensorProto.INT64)))
+    onnx.save_model(good, tmp_path / "net.onnx", save_as_external_data=True, location="weights.bin", size_threshold=0)
+    np.testing.assert_allclose(export.from_onnx(tmp_path / "net.onnx").predict(X), expected, atol=1e-12)
+    with pytest.raises(ArgumentError, match="another file"):
+        export.from_onnx(onnx.load(tmp_path / "net.onnx", load_external_data=False))

@@ -1,6 +1,6 @@
 """ONNX: the network as a graph of standard operators, in float64 or float32, and back.
 
-    X (n, d) → MatMul W → Add b → φ → MatMul a → Add c → y (n, 1)
+    X (n, d) → MatMul W → Add b → φ → MatMul a → Add c → y (n, m),    and + MatMul V of X where there is a linear part
 
 φ is one operator where ONNX has it with enough digits, else a few: LeakyRelu stores its slope in float32, and onnxruntime has
 kernels of some operators in float32 alone. The IR version is held at one that onnxruntime reads.
@@ -26,7 +26,8 @@ from weightlift.network import MAX_FILE_BYTES, Network
 
 IR_VERSION, OPSET = 8, 17
 KEY = "weightlift.activation"
-PASSING = {"Identity", "Cast", "Squeeze", "Flatten", "Reshape", "Dropout"}
+PASSING = {"Identity", "Squeeze", "Flatten", "Reshape", "Dropout"}
+FLOATING = (1, 11)  # TensorProto.FLOAT, DOUBLE
 OPERATORS = {"Relu": "relu", "Sigmoid": "sigmoid", "Tanh": "tanh", "Softplus": "softplus", "Erf": "erf", "Abs": "absolute"}
 
 
@@ -41,13 +42,17 @@ def to_onnx(network: Network, path: str | os.PathLike[str] | None = None, *, dty
         raise ActivationError("onnxruntime has no float64 kernel for Erf; export 'erf' with dtype='float32'.")
     element = TensorProto.DOUBLE if kind == np.float64 else TensorProto.FLOAT
     graph = Builder(helper, numpy_helper, kind)
-    for name, value in (("W", net.W), ("b", net.b), ("a", net.a[:, None]), ("c", np.array([net.c]))):
+    for name, value in (("W", net.W), ("b", net.b), ("a", net.A), ("c", np.atleast_1d(net.c))):
         graph.constant(name, value)
     z = graph.node("Add", graph.node("MatMul", "X", "W"), "b")
     values = BUILDERS[net.activation.name](graph, z, net.activation)
-    graph.node("Add", graph.node("MatMul", values, "a"), "c", output="y")
+    if net.V is None:
+        graph.node("Add", graph.node("MatMul", values, "a"), "c", output="y")
+    else:
+        line = graph.node("MatMul", "X", graph.constant("V", net.V.reshape(net.n_inputs, -1)))
+        graph.node("Add", graph.node("Add", graph.node("MatMul", values, "a"), "c"), line, output="y")
     inputs = [helper.make_tensor_value_info("X", element, ["n", net.n_inputs])]
-    outputs = [helper.make_tensor_value_info("y", element, ["n", 1])]
+    outputs = [helper.make_tensor_value_info("y", element, ["n", net.n_outputs])]
     model = helper.make_model(
         helper.make_graph(graph.nodes, "weightlift", inputs, outputs, graph.constants),
         opset_imports=[helper.make_opsetid("", OPSET)],
@@ -63,22 +68,48 @@ def to_onnx(network: Network, path: str | os.PathLike[str] | None = None, *, dty
 
 
 def from_onnx(model: Any) -> Network:
-    """The network of a model or of its file: one of ours, or a chain of two linear layers around one activation."""
-    onnx = needed("onnx")
-    from onnx import numpy_helper
+    """The network of a model or of its file: one of ours, or a chain of two linear layers around one activation.
 
+    One output: a is (k,); else (k, m). Weights kept in other files are looked for beside the model's own.
+    """
     if isinstance(model, str | os.PathLike):
-        content = read_checked(model, max_bytes=MAX_FILE_BYTES)
-        try:
-            model = onnx.load_model_from_string(content)
-        except Exception as error:  # protobuf's own error class is not public
-            raise FileFormatError(f"{Path(model).name} is not an ONNX model ({error}).") from error
-    constants = {c.name: numpy_helper.to_array(c).astype(np.float64) for c in model.graph.initializer}
+        model = _read(Path(model))
+    constants = _constants(model.graph)
     described = {p.key: p.value for p in model.metadata_props}.get(KEY)
-    if described is not None and {"W", "a", "b", "c"} <= set(constants):
+    if described is None or not {"W", "a", "b", "c"} <= set(constants):
+        return _chain(model.graph, constants)
+    try:
         phi = activations.from_json(json.loads(described))
-        return Network(constants["W"], constants["a"][:, 0], constants["b"], constants["c"][0], activation=phi)
-    return _chain(model.graph, constants)
+    except ValueError as error:
+        raise FileFormatError(f"the model's property {KEY} describes no activation ({error}).") from error
+    return _network(phi, *(constants.get(name) for name in ("W", "a", "b", "c", "V")))
+
+
+def _read(path: Path) -> Any:
+    onnx = needed("onnx")
+    content = read_checked(path, max_bytes=MAX_FILE_BYTES)
+    try:
+        model = onnx.load_model_from_string(content)
+        onnx.external_data_helper.load_external_data_for_model(model, str(path.parent))
+    except Exception as error:  # protobuf's own error class is not public
+        raise FileFormatError(f"{path.name} is not an ONNX model, or lacks a file of its weights ({error}).") from error
+    return model
+
+
+def _constants(graph: Any) -> dict[str, np.ndarray]:
+    from onnx import external_data_helper, numpy_helper
+
+    outside = [c.name for c in graph.initializer if external_data_helper.uses_external_data(c)]
+    if outside:
+        raise ArgumentError(f"the weights {outside} lie in another file; pass the model's path instead of the model.")
+    return {c.name: numpy_helper.to_array(c).astype(np.float64) for c in graph.initializer}
+
+
+def _network(phi: Activation, W: Any, a: Any, b: Any, c: Any, V: Any = None) -> Network:
+    """From matrices: W (d, k), a (k, m), b (k,), c (m,), V (d, m) or None; a single output without its axis."""
+    if a.ndim == 2 and a.shape[1] == 1:
+        return Network(W, a[:, 0], b, np.reshape(c, -1)[0], phi, None if V is None else V.reshape(-1))
+    return Network(W, a, b, c, phi, V)
 
 
 class Builder:
@@ -157,25 +188,42 @@ BUILDERS: dict[str, Callable[[Builder, str, Activation], str]] = {
 
 
 def _chain(graph: Any, constants: dict[str, np.ndarray]) -> Network:
-    """Linear layers and one activation in a row, as PyTorch and skl2onnx write them."""
+    """Linear layers and one activation in a row, as PyTorch and skl2onnx write them; each node takes what the last one gave."""
     layers: list[list[np.ndarray]] = []
     phi: Activation | None = None
+    value = next(i.name for i in graph.input if i.name not in constants)
     for node in graph.node:
         values = [constants[name] for name in node.input if name in constants]
+        if [name for name in node.input if name and name not in constants] != [value]:
+            raise ArgumentError(f"the model's {node.op_type} does not take the value before it alone; its wiring is no chain.")
         if node.op_type in ("Gemm", "MatMul") and values and node.input[0] not in constants:
             layers.append(_linear(node, values))
         elif node.op_type == "Add" and values and (len(layers) == 2 or (len(layers) == 1 and phi is None)):
             layers[-1][1] = layers[-1][1] + values[0].reshape(-1)
-        elif node.op_type in OPERATORS and phi is None and len(layers) == 1:
-            phi = activations.get(OPERATORS[node.op_type])
-        elif node.op_type == "LeakyRelu" and phi is None and len(layers) == 1:
-            phi = activations.leaky_relu(next((a.f for a in node.attribute if a.name == "alpha"), 0.01))
-        elif node.op_type not in PASSING:
+        elif phi is None and len(layers) == 1 and (found := _activation(node)) is not None:
+            phi = found
+        elif not _passes(node):
             raise ArgumentError(f"the model has an operator {node.op_type}; a network here is Linear, activation, Linear.")
-    if len(layers) != 2 or layers[1][0].shape[1] != 1:
-        raise ArgumentError(f"the model has {len(layers)} linear layers; a network here has two, the last with one output.")
+        value = node.output[0]
+    if value != graph.output[0].name:
+        raise ArgumentError(f"the model's output is {graph.output[0].name!r}, not {value!r}, where its chain of layers ends.")
+    if len(layers) != 2:
+        raise ArgumentError(f"the model has {len(layers)} linear layers; a network here has two.")
     (W, b), (a, c) = layers
-    return Network(W, a[:, 0], np.broadcast_to(b, W.shape[1]), c[0], activation=phi or "linear")
+    return _network(phi or activations.get("linear"), W, a, np.broadcast_to(b, W.shape[1]), c)
+
+
+def _activation(node: Any) -> Activation | None:
+    if node.op_type == "LeakyRelu":
+        return activations.leaky_relu(next((a.f for a in node.attribute if a.name == "alpha"), 0.01))
+    return activations.get(OPERATORS[node.op_type]) if node.op_type in OPERATORS else None
+
+
+def _passes(node: Any) -> bool:
+    """Whether a node leaves the values as they are; a Cast does, to a floating type."""
+    if node.op_type != "Cast":
+        return node.op_type in PASSING
+    return next((a.i for a in node.attribute if a.name == "to"), 0) in FLOATING
 
 
 def _linear(node: Any, values: list[np.ndarray]) -> list[np.ndarray]:

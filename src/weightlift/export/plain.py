@@ -41,6 +41,12 @@ def refuse_unknown(network: Network, target: str, known: Collection[str]) -> Non
         raise ActivationError(f"{target} has no activation {name!r}; it has {', '.join(sorted(known))}.")
 
 
+def refuse_linear(network: Network, target: str) -> None:
+    """ArgumentError for a network with a linear part, where the target has two layers in a row and nothing beside them."""
+    if network.V is not None and network.V.any():
+        raise ArgumentError(f"{target} has no place for the linear part V; export to ONNX, which has, or to a weightlift file.")
+
+
 def checked_dtype(dtype: str) -> np.dtype:
     if dtype not in DTYPES:
         raise ArgumentError(f"dtype must be one of {DTYPES}, not {dtype!r}.")

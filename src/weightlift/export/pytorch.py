@@ -8,7 +8,7 @@ import numpy as np
 
 from weightlift import activations
 from weightlift.errors import ActivationError, ArgumentError
-from weightlift.export.plain import checked_dtype, needed, refuse_unknown, slope_of, unscaled
+from weightlift.export.plain import checked_dtype, needed, refuse_linear, refuse_unknown, slope_of, unscaled
 from weightlift.network import Network
 
 MODULES = {
@@ -23,13 +23,15 @@ LINEAR_BEYOND = 40.0  # Softplus is z above it, which is right to e^{−40} = 4e
 
 
 def to_torch(network: Network, *, dtype: str = "float64") -> Any:
-    """`nn.Sequential(Linear, φ, Linear)` on the CPU, in evaluation mode; its output has shape (n, 1)."""
+    """`nn.Sequential(Linear, φ, Linear)` on the CPU, in evaluation mode; its output has shape (n, m)."""
     net, name = unscaled(network), checked_dtype(dtype).name
     refuse_unknown(net, "PyTorch's nn", MODULES)
+    refuse_linear(net, "PyTorch's nn.Sequential")
     torch = needed("torch")
     kind = getattr(torch, name)
-    hidden, last = torch.nn.Linear(net.n_inputs, net.n_units, dtype=kind), torch.nn.Linear(net.n_units, 1, dtype=kind)
-    values = {hidden.weight: net.W.T, hidden.bias: net.b, last.weight: net.a[None, :], last.bias: np.array([net.c])}
+    hidden = torch.nn.Linear(net.n_inputs, net.n_units, dtype=kind)
+    last = torch.nn.Linear(net.n_units, net.n_outputs, dtype=kind)
+    values = {hidden.weight: net.W.T, hidden.bias: net.b, last.weight: net.A.T, last.bias: np.atleast_1d(net.c)}
     with torch.no_grad():
         for parameter, value in values.items():
             parameter.copy_(torch.as_tensor(np.array(value)))
@@ -37,15 +39,16 @@ def to_torch(network: Network, *, dtype: str = "float64") -> Any:
 
 
 def from_torch(model: Any) -> Network:
-    """The network of an `nn.Sequential(Linear, φ, Linear)` with one output; layers without biases have zeros."""
+    """The network of an `nn.Sequential(Linear, φ, Linear)`; layers without biases have zeros. One output: a is (k,)."""
     torch = needed("torch")
 
     modules = [m for m in model if not isinstance(m, torch.nn.Flatten)] if isinstance(model, torch.nn.Sequential) else []
     ends = [m for m in modules if isinstance(m, torch.nn.Linear)]
-    if len(modules) != 3 or modules[0] not in ends or modules[2] not in ends or modules[2].out_features != 1:
-        raise ArgumentError("model must be nn.Sequential(Linear, activation, Linear) with one output.")
+    if len(modules) != 3 or modules[0] not in ends or modules[2] not in ends:
+        raise ArgumentError("model must be nn.Sequential(Linear, activation, Linear).")
     (W, b), (a, c) = (_parameters(layer) for layer in (modules[0], modules[2]))
-    return Network(W.T, a[0], b, c[0], activation=_activation(modules[1]))
+    a, c = (a[0], c[0]) if len(a) == 1 else (a.T, c)
+    return Network(W.T, a, b, c, activation=_activation(modules[1]))
 
 
 def _module(activation: activations.Activation) -> Any:

@@ -1,7 +1,8 @@
 """safetensors with the names that PyTorch's nn.Sequential(Linear, φ, Linear) gives its parameters.
 
-`load_file(path)` is then a state dictionary: "0.weight" (k, d), "0.bias" (k,), "2.weight" (1, k), "2.bias" (1,). The activation
-stands in the header. (`Network.save` writes the package's own file, which is checked by a hash and exact for every activation.)
+`load_file(path)` is then a state dictionary: "0.weight" (k, d), "0.bias" (k,), "2.weight" (m, k), "2.bias" (m,). The activation
+stands in the header, and a linear part in "linear.weight" (m, d). (`Network.save` writes the package's own file,
+which is checked by a hash and exact for every activation.)
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from weightlift.export.plain import checked_dtype
 from weightlift.files import read_checked, write_atomically
 from weightlift.network import MAX_FILE_BYTES, Network
 
+LINEAR = "linear.weight"
 KEYS = ("0.weight", "0.bias", "2.weight", "2.bias")
 
 
@@ -27,8 +29,9 @@ def to_safetensors(network: Network, path: str | os.PathLike[str], *, dtype: str
     from safetensors.numpy import save
 
     kind = checked_dtype(dtype)
-    values = (network.W.T, network.b, network.a[None, :], np.array([network.c]))
-    tensors = {key: np.ascontiguousarray(value, dtype=kind) for key, value in zip(KEYS, values, strict=True)}
+    values = dict(zip(KEYS, (network.W.T, network.b, network.A.T, np.atleast_1d(network.c)), strict=True))
+    values |= {} if network.V is None else {LINEAR: np.atleast_2d(network.V.T)}
+    tensors = {key: np.ascontiguousarray(value, dtype=kind) for key, value in values.items()}
     write_atomically(path, save(tensors, metadata={"activation": json.dumps(activations.to_json(network.activation))}))
 
 
@@ -47,14 +50,16 @@ def from_safetensors(path: str | os.PathLike[str], *, activation: str | Activati
     metadata = header.get("__metadata__") or {}
     if "weightlift" in metadata:
         return Network.load(path)
-    if "0.weight" not in tensors or "2.weight" not in tensors or len(tensors["2.weight"]) != 1:
-        raise FileFormatError(f"{Path(path).name} must hold {', '.join(KEYS)} with one output; it has {sorted(tensors)}.")
+    if not {"0.weight", "2.weight"} <= set(tensors) <= {*KEYS, LINEAR} or any(tensors[k].ndim != 2 for k in KEYS[::2]):
+        raise FileFormatError(f"{Path(path).name} must hold {', '.join(KEYS)}, weights as matrices; it has {sorted(tensors)}.")
     if activation is None and "activation" not in metadata:
         raise ArgumentError(f"{Path(path).name} does not name its activation; pass activation=….")
     phi = activations.get(activation) if activation is not None else _described(metadata["activation"])
-    W, a = tensors["0.weight"].T, tensors["2.weight"][0]
-    b, c = tensors.get("0.bias", np.zeros(W.shape[1])), tensors.get("2.bias", np.zeros(1))
-    return Network(W, a, b, c[0], activation=phi)
+    W, A = tensors["0.weight"].T, tensors["2.weight"].T
+    b, c, V = tensors.get("0.bias"), tensors.get("2.bias", np.zeros(A.shape[1])), tensors.get(LINEAR)
+    if A.shape[1] != 1:
+        return Network(W, A, b, c, phi, None if V is None else V.T)
+    return Network(W, A[:, 0], b, c.reshape(-1)[0] if c.size == 1 else c, phi, V if V is None else V.reshape(-1))
 
 
 def _described(text: str) -> Activation:

@@ -61,9 +61,12 @@ class Pairs:
         return np.asarray(np.abs(self.a) * self.units.sizes[self.left] + np.abs(self.b) * self.units.sizes[self.right])
 
 
-def paired_square(units: Units, a: np.ndarray, n: int, constant: float, gram: np.ndarray) -> tuple[float, float]:
-    """‖Σ aᵢ φᵢ + constant‖², the first n units against the others, and a bound on its error beside that of rounding the units.
+def paired_square(
+    units: Units, a: np.ndarray, n: int, constant: float, gram: np.ndarray, line: np.ndarray
+) -> tuple[float, float]:
+    """‖Σ aᵢ φᵢ + ⟨line, x⟩ + constant‖², the first n units against the others, and a bound on its error.
 
+    That of rounding the units comes on top.
     gram: the inner products of all units, for pairs of units too parallel for the series.
     """
     pairs = _pair(units, a, n, gram)
@@ -75,7 +78,7 @@ def paired_square(units: Units, a: np.ndarray, n: int, constant: float, gram: np
         own, uncertain = _homogeneous_energy(pairs, gram, gaps)
     else:
         own, uncertain = gaps[3:].sum(axis=0), _tails(pairs, A, B, tails)
-    square, error = _low_orders(pairs, A, B, constant) + own.sum(), uncertain.sum()
+    square, error = _low_orders(pairs, A, B, constant, line) + own.sum(), uncertain.sum()
     if own.any():
         square += _cross_terms(pairs, A, B, excluded, order)
         left_out = np.sqrt(np.maximum(own - gaps[3 : order + 1].sum(axis=0), 0.0) + uncertain + FLOOR * own)
@@ -229,13 +232,14 @@ def _tails(pairs: Pairs, A: np.ndarray, B: np.ndarray, tails: np.ndarray) -> np.
     return np.asarray(np.minimum(far, near + pairs.angle**2 * np.sqrt(slopes[0] * slopes[1])))
 
 
-def _low_orders(pairs: Pairs, A: np.ndarray, B: np.ndarray, constant: float) -> float:
-    """T₀² + ‖T₁‖² + ‖T₂‖², T_k = Σ_p A_k u^{⊗k} − B_k u'^{⊗k}, the constant being part of T₀."""
+def _low_orders(pairs: Pairs, A: np.ndarray, B: np.ndarray, constant: float, line: np.ndarray) -> float:
+    """T₀² + ‖T₁‖² + ‖T₂‖², T_k = Σ_p A_k u^{⊗k} − B_k u'^{⊗k}, the constant being part of T₀ and the line of T₁."""
     U, D = pairs.U, pairs.D
-    if len(U) > 2 * U.shape[1]:
+    if len(U) > 2 * U.shape[1] and not line.any():
         U, D = np.hsplit(np.linalg.qr(np.hstack([U, D]), mode="r"), 2)
+        line = line[: len(U)]
     T0 = float((A[0] - B[0]).sum()) + constant
-    T1 = U @ (A[1] - B[1]) - D @ B[1]
+    T1 = U @ (A[1] - B[1]) - D @ B[1] + line
     half = U @ (B[2, :, None] * D.T)
     T2 = U @ ((A[2] - B[2])[:, None] * U.T) - half - half.T - D @ (B[2, :, None] * D.T)
     return T0**2 + float(T1 @ T1) + float((T2 * T2).sum())

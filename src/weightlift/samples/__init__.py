@@ -49,16 +49,16 @@ def open(
     y: Any = None,
     *,
     sample_weight: Any = None,
-    target: str | None = None,
+    target: str | Sequence[str] | None = None,
     features: Sequence[str] | None = None,
     weight: str | None = None,
     dtype: str = "float64",
 ) -> Samples:
-    """A source from arrays X (n, d) and y (n,), with weights ≥ 0; a source is returned as it is.
+    """A source from arrays X (n, d) and y (n,) or (n, outputs), with weights ≥ 0; a source is returned as it is.
 
     Arrays of any array-API namespace stay where they are, those of Dask on their workers; other sequences become NumPy arrays.
     A path is a Parquet file or folder: target, features (None: all others) and weight name its columns, as they do those of a
-    Dask data frame.
+    Dask data frame; a list of targets gives a row several outputs.
 
     >>> source = open([[0.0, 1.0], [2.0, 3.0]], [1.0, 2.0])
     >>> source.n, source.d

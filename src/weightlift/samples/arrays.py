@@ -34,7 +34,7 @@ WEIGHTS = 1e-70, 1e70  # sizes of the largest weight, whose squares are summed
 
 @dataclass(frozen=True, eq=False)
 class ArraySamples(Stream):
-    """X (n, d), y (n,), weights w (n,) or None; `rows` the numbers of the rows that belong to this part."""
+    """X (n, d), y (n,) or (n, outputs), weights w (n,) or None; `rows` the numbers of the rows that belong to this part."""
 
     X: Array
     y: Array
@@ -50,6 +50,10 @@ class ArraySamples(Stream):
     @property
     def d(self) -> int:
         return int(self.X.shape[1])
+
+    @property
+    def n_outputs(self) -> int | None:
+        return None if self.y.ndim == 1 else int(self.y.shape[1])
 
     @property
     def xp(self) -> Namespace:
@@ -106,7 +110,7 @@ class ArraySamples(Stream):
             return self.hashed
         step = self._rows(3 * self.d)
         ranges = list(row_ranges(self.X.shape[0], step)) or [(0, 0)]
-        return self.xp.concat([row_keys(self.X[i:j, :], self.y[i:j]) for i, j in ranges])
+        return self.xp.concat([row_keys(self.X[i:j, :], self.y[i:j, ...]) for i, j in ranges])
 
     def _keys(self, start: int, stop: int) -> Array:
         if self.rows is None:
@@ -137,8 +141,9 @@ def from_arrays(
         raise ArgumentError(f"dtype must be 'float64' or 'float32', not {dtype!r}.")
     if X.ndim != 2 or X.shape[1] == 0:
         raise ShapeError(f"X must have shape (n, d) with d ≥ 1, not {tuple(X.shape)}; for one input use X[:, None].")
-    if y.ndim != 1 or y.shape[0] != X.shape[0]:
-        raise ShapeError(f"y must have shape ({X.shape[0]},), one target a row of X, not {tuple(y.shape)}.")
+    if y.ndim not in (1, 2) or y.shape[0] != X.shape[0] or 0 in y.shape[1:]:
+        shapes = f"({X.shape[0]},) or ({X.shape[0]}, outputs), targets for each row of X"
+        raise ShapeError(f"y must have shape {shapes}, not {tuple(y.shape)}.")
     if X.shape[0] < least_rows:
         raise TooFewRowsError(f"X has {X.shape[0]} rows; at least {least_rows} are needed.")
     for name, other in (("y", y), ("sample_weight", sample_weight)):
@@ -172,8 +177,8 @@ def _common_namespace(arrays: dict[str, Array | None]) -> Namespace:
 
 def _weights(w: Array, y: Array) -> Array:
     w = real_floating(w, "sample_weight")
-    if tuple(w.shape) != tuple(y.shape):
-        raise ShapeError(f"sample_weight must have shape {tuple(y.shape)}, not {tuple(w.shape)}.")
+    if tuple(w.shape) != tuple(y.shape[:1]):
+        raise ShapeError(f"sample_weight must have shape {tuple(y.shape[:1])}, not {tuple(w.shape)}.")
     _check_finite("sample_weight", w)
     xp = array_namespace(w)
     if bool(xp.any(w < 0)):

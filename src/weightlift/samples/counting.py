@@ -33,6 +33,10 @@ class Counted:
         return self.source.d
 
     @property
+    def n_outputs(self) -> int | None:
+        return self.source.n_outputs
+
+    @property
     def total(self) -> float:
         return self.source.total
 

@@ -26,7 +26,7 @@ from weightlift.namespaces import Array, array_namespace, is_array, to_numpy
 from weightlift.network import Network
 from weightlift.samples.arrays import ArraySamples, from_arrays
 from weightlift.samples.keys import intervals
-from weightlift.samples.protocol import Block, Map, Samples, Statistic, Sums
+from weightlift.samples.protocol import Block, Map, Samples, Statistic, Sums, target_names
 from weightlift.samples.stream import HostStream, Part, finished, merge_of
 
 FAN_IN = 8
@@ -39,13 +39,13 @@ def open(
     y: Any = None,
     *,
     sample_weight: Any = None,
-    target: str | None = None,
+    target: str | Sequence[str] | None = None,
     features: Sequence[str] | None = None,
     weight: str | None = None,
     dtype: str = "float64",
     client: Any = None,
 ) -> DaskSamples:
-    """A source from Dask arrays X (n, d), y (n,), from data frames and series, or from one frame by the names of its columns.
+    """A source from Dask arrays X (n, d), y (n,) or (n, outputs), from frames and series, or from one frame by column names.
 
     client: a `distributed.Client`; None uses the current one, and where there is none, Dask's scheduler of this process.
     """
@@ -53,14 +53,17 @@ def open(
         raise ArgumentError(f"dtype must be 'float64' or 'float32', not {dtype!r}.")
     if target is not None:
         chunks, d = _frame_chunks(X, y, sample_weight, target, features, weight)
+        outputs = None if isinstance(target, str) else len(target)
     else:
         chunks, d = _chunks(X, y, sample_weight)
+        outputs = None if y.ndim == 1 else len(y.columns) if _is_frame(y) else int(y.shape[1])
     from dask import delayed
 
     make = delayed(_piece, pure=False)
     pieces = tuple(make(number, dtype, *chunk) for number, chunk in enumerate(chunks))
     client = _client(client)
-    source = DaskSamples(pieces if client is None else tuple(client.persist(list(pieces))), d, np.dtype(dtype), client)
+    kept = pieces if client is None else tuple(client.persist(list(pieces)))
+    source = DaskSamples(kept, d, np.dtype(dtype), client, outputs=outputs)
     if source.n < 2:
         raise TooFewRowsError(f"X has {source.n} rows; at least two are needed.")
     if not source.total > 0:
@@ -77,9 +80,14 @@ def predict(network: Network, X: Any) -> Any:
     """The network's values on a Dask array or frame, as a lazy array or series of the same chunks."""
     if not is_collection(X):
         raise ArgumentError(f"X must be a Dask array or data frame, not {type(X).__name__}.")
+    several = network.a.ndim == 2
     if _is_frame(X):
-        return X.map_partitions(_predict_frame, network, meta=("prediction", "f8"))
+        names = [f"prediction {i}" for i in range(network.n_outputs)]
+        meta: Any = dict.fromkeys(names, "f8") if several else ("prediction", "f8")
+        return X.map_partitions(_predict_frame, network, meta=meta)
     _check_columns("X", X)
+    if several:
+        return X.map_blocks(network.predict, chunks=(X.chunks[0], (network.n_outputs,)), dtype=np.float64)
     return X.map_blocks(network.predict, drop_axis=1, dtype=np.float64)
 
 
@@ -92,10 +100,15 @@ class DaskSamples(HostStream):
     arithmetic: np.dtype[Any]
     client: Any = None
     origin: int | None = None  # rows of the collection that a part was taken from
+    outputs: int | None = None  # columns of y; None where y is (n,)
 
     @property
     def d(self) -> int:
         return self.inputs
+
+    @property
+    def n_outputs(self) -> int | None:
+        return self.outputs
 
     @property
     def dtype(self) -> Any:
@@ -128,7 +141,7 @@ class DaskSamples(HostStream):
         resident = tuple(keep(piece, task) for piece in self.pieces)
         if self.n <= BROUGHT_HERE * origin:
             return _joined(self._compute(delayed(_arrays, pure=False)(list(resident))), self)
-        kept = DaskSamples(self._persisted(resident), self.d, self.arithmetic, self.client, origin)
+        kept = DaskSamples(self._persisted(resident), self.d, self.arithmetic, self.client, origin, self.outputs)
         kept.__dict__["_sizes"] = self._sizes
         return kept
 
@@ -182,8 +195,8 @@ class _Sizes:
     floats_per_row: int = 1
 
     def __call__(self, block: Block) -> Sums:
-        xp = array_namespace(block.y)
-        rows = xp.sum(xp.ones_like(block.y), dtype=xp.float64)
+        xp = array_namespace(block.X)
+        rows = xp.sum(xp.ones_like(block.X[:, 0]), dtype=xp.float64)
         return rows, rows if block.w is None else xp.sum(block.w, dtype=xp.float64)
 
 
@@ -191,6 +204,7 @@ def _piece(number: int, dtype: str, X: Any, y: Any, w: Any = None, names: Any = 
     """A chunk, checked, as a source; runs on a worker, as do the functions below down to `_arrays`."""
     if names is not None:
         features, target, weight = names
+        target = target if isinstance(target, str) else list(target)
         X, y, w = X[list(features)], X[target], None if weight is None else X[weight]
     X, y, w = (_array(name, v) for name, v in (("X", X), ("y", y), ("sample_weight", w)))
     try:
@@ -234,7 +248,10 @@ def _arrays(pieces: list[ArraySamples]) -> list[tuple[Array, ...]]:
 def _predict_frame(frame: Any, network: Network) -> Any:
     import pandas
 
-    return pandas.Series(network.predict(_array("X", frame)), index=frame.index, name="prediction")
+    values = network.predict(_array("X", frame))
+    if values.ndim == 1:
+        return pandas.Series(values, index=frame.index, name="prediction")
+    return pandas.DataFrame(values, index=frame.index, columns=[f"prediction {i}" for i in range(values.shape[1])])
 
 
 def _joined(chunks: list[tuple[Array, ...]], source: DaskSamples) -> Samples:
@@ -253,8 +270,9 @@ def _chunks(X: Any, y: Any, sample_weight: Any) -> tuple[list[tuple[Any, ...]], 
         if not is_collection(values):
             how = f"{name} = dask.array.from_array({name}, chunks=X.chunks[0])"
             raise ArgumentError(f"{name} is a {type(values).__name__} and X a Dask collection; bring it there: {how}")
-        if values.ndim != (2 if name == "X" else 1):
-            raise ShapeError(f"{name} must have {'two axes' if name == 'X' else 'one axis'}, not {values.ndim}.")
+        axes = {"X": (2,), "y": (1, 2)}.get(name, (1,))
+        if values.ndim not in axes:
+            raise ShapeError(f"{name} must have {' or '.join(map(str, axes))} axes, not {values.ndim}.")
     if _is_frame(X):
         columns = [values.to_delayed() for values in given.values()]
         counts = {name: len(c) for name, c in zip(given, columns, strict=True)}
@@ -272,16 +290,17 @@ def _chunks(X: Any, y: Any, sample_weight: Any) -> tuple[list[tuple[Any, ...]], 
 
 
 def _frame_chunks(
-    frame: Any, y: Any, sample_weight: Any, target: str, features: Sequence[str] | None, weight: str | None
+    frame: Any, y: Any, sample_weight: Any, target: str | Sequence[str], features: Sequence[str] | None, weight: str | None
 ) -> tuple[list[tuple[Any, ...]], int]:
     if not _is_frame(frame) or y is not None or sample_weight is not None:
         raise ArgumentError("target names a column of a data frame; pass the frame as X, without y and sample_weight.")
-    chosen = [c for c in frame.columns if c not in (target, weight)] if features is None else list(features)
-    missing = [c for c in (*chosen, target, weight) if c is not None and c not in frame.columns]
-    if missing or not chosen or target in chosen:
+    targets = target_names(target)
+    chosen = [c for c in frame.columns if c not in (*targets, weight)] if features is None else list(features)
+    missing = [c for c in (*chosen, *targets, weight) if c is not None and c not in frame.columns]
+    if missing or not chosen or set(targets) & set(chosen):
         raise ArgumentError(f"the frame has the columns {list(frame.columns)}; {missing or chosen} cannot be its features.")
     names = (tuple(chosen), target, weight)
-    wanted = frame[[*chosen, target, *([weight] if weight else [])]]
+    wanted = frame[[*chosen, *targets, *([weight] if weight else [])]]
     return [(chunk, None, None, names) for chunk in wanted.to_delayed()], len(chosen)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from weightlift.errors import ArgumentError
-from weightlift.network import Network
+from weightlift.network import Network, require_single
 from weightlift.noise import Noise
 from weightlift.samples.keys import row_keys
 from weightlift.samples.protocol import Block
@@ -47,6 +47,7 @@ class Fresh:
         if self.seed < 0:
             raise ArgumentError(f"seed must be at least 0, not {self.seed}.")
         Noise("gaussian", self.noise_std)
+        require_single(self.network, "a stream of fresh rows")
 
     @property
     def d(self) -> int:

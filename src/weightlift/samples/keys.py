@@ -18,9 +18,10 @@ UNIT = 2.0**-53
 
 
 def row_keys(X: Array, y: Array) -> Array:
-    """(m,) int64 keys of the rows (x, y), values taken as float64."""
+    """(m,) int64 keys of the rows (x, y), y (m,) or (m, outputs), values taken as float64."""
     xp = array_namespace(X, y)
-    rows = xp.concat([xp.astype(X, xp.float64), xp.astype(y, xp.float64)[:, None]], axis=1)
+    targets = y[:, None] if y.ndim == 1 else y
+    rows = xp.concat([xp.astype(X, xp.float64), xp.astype(targets, xp.float64)], axis=1)
     steps = np.array([_signed(GAMMA * (j + 1)) for j in range(rows.shape[1])], dtype=np.int64)
     bits = float64_bits(rows) + xp.asarray(steps, device=device(X))
     return _mix(xp.sum(_mix(bits), axis=1, dtype=xp.int64))

@@ -10,7 +10,7 @@ import numpy as np
 from weightlift.namespaces import Array, array_namespace, from_numpy, to_numpy
 from weightlift.network import Network
 from weightlift.samples.keys import uniforms
-from weightlift.samples.protocol import Block
+from weightlift.samples.protocol import Block, refuse_several
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +38,7 @@ class RandomSigns:
 
     def __call__(self, block: Block) -> Block:
         xp = array_namespace(block.y)
+        refuse_several(block.y)
         signs = xp.where(uniforms(block.key, self.seed) < 0.5, -1.0 + 0.0 * block.y, 1.0 + 0.0 * block.y)
         return replace(block, y=block.y * signs)
 
@@ -60,6 +61,7 @@ class Radial:
     def __call__(self, block: Block) -> Block:
         from scipy.special import gammaincinv
 
+        refuse_several(block.y)
         xp, d = array_namespace(block.X), block.X.shape[1]
         chance = to_numpy(uniforms(block.key, self.seed)) + 2.0**-54
         radius = from_numpy(np.sqrt(2.0 * gammaincinv(d / 2.0, chance)), like=block.X)

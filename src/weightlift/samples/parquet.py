@@ -24,7 +24,7 @@ from weightlift.errors import ArgumentError, FileFormatError, NotFiniteError, To
 from weightlift.namespaces import row_ranges
 from weightlift.samples.arrays import ArraySamples
 from weightlift.samples.keys import row_keys
-from weightlift.samples.protocol import Block, Samples, Statistic, Sums
+from weightlift.samples.protocol import Block, Samples, Statistic, Sums, target_names
 from weightlift.samples.stream import HostStream, Part, with_keys
 from weightlift.threads import limited
 
@@ -42,7 +42,7 @@ class Batch:
     """Columns as pyarrow decoded them, each (m,)."""
 
     x: tuple[np.ndarray, ...]
-    y: np.ndarray
+    y: np.ndarray  # (m,), or (m, outputs), a column's values together
     w: np.ndarray | None
 
     def inputs(self, rows: Rows, dtype: np.dtype[Any]) -> np.ndarray:
@@ -57,28 +57,30 @@ class Batch:
 def open(
     path: str | os.PathLike[str],
     *,
-    target: str,
+    target: str | Sequence[str],
     features: Sequence[str] | None = None,
     weight: str | None = None,
     dtype: str = "float64",
 ) -> ParquetSamples:
     """A source from a Parquet file, or from all of a folder, by the names of its columns.
 
-    features: the inputs in their order; None takes every column but target and weight, in the order of the first file.
+    target: one column, or several for several outputs. features: the inputs in their order; None takes every column but target
+    and weight, in the order of the first file.
     """
     _arrow()
     files = _files(Path(path))
     schema = _schema(files[0])
-    chosen = tuple(n for n in schema if n not in (target, weight)) if features is None else tuple(features)
-    if not chosen or len(set(chosen)) < len(chosen) or target in chosen:
+    targets = target_names(target)
+    chosen = tuple(n for n in schema if n not in (*targets, weight)) if features is None else tuple(features)
+    if not chosen or len(set(chosen)) < len(chosen) or set(targets) & set(chosen):
         raise ArgumentError(f"features must name at least one column, none of them twice or the target, not {list(chosen)}.")
     if dtype not in {"float32", "float64"}:
         raise ArgumentError(f"dtype must be 'float64' or 'float32', not {dtype!r}.")
-    needed = (*chosen, target, *([weight] if weight else []))
+    needed = (*chosen, *targets, *([weight] if weight else []))
     expected = _numeric(files[0], schema, needed)
     for file in files:
         _check_schema(file, expected, files[0], exactly=set(schema) if features is None else None)
-    source = ParquetSamples(files, chosen, target, weight, np.dtype(dtype))
+    source = ParquetSamples(files, chosen, target if isinstance(target, str) else targets, weight, np.dtype(dtype))
     if sum(source.file_rows) < 2:
         raise TooFewRowsError(f"{path} has {sum(source.file_rows)} rows; at least two are needed.")
     return source
@@ -99,7 +101,7 @@ class ParquetSamples(HostStream):
 
     files: tuple[Path, ...]
     features: tuple[str, ...]
-    target: str
+    target: str | tuple[str, ...]
     weight: str | None
     arithmetic: np.dtype[Any]
     seen: Seen = field(default_factory=Seen)
@@ -107,6 +109,10 @@ class ParquetSamples(HostStream):
     @property
     def d(self) -> int:
         return len(self.features)
+
+    @property
+    def n_outputs(self) -> int | None:
+        return None if isinstance(self.target, str) else len(self.target)
 
     @property
     def dtype(self) -> Any:
@@ -143,7 +149,7 @@ class ParquetSamples(HostStream):
         size = 0
         for block in self._mapped(self._rows(self.d)):
             blocks.append(with_keys(block))
-            size += 8 * len(block.y) * (self.d + 2)
+            size += 8 * len(block.y) * (self.d + 1 + (self.n_outputs or 1))
             if size > PERSIST_BYTES:
                 return self
         if not size:
@@ -169,7 +175,7 @@ class ParquetSamples(HostStream):
 
     def _blocks(self, batch: Batch, ranges: Sequence[Rows]) -> Iterator[Block]:
         for rows in ranges:
-            raw = batch.inputs(rows, self.arithmetic), batch.y[rows]
+            raw = batch.inputs(rows, self.arithmetic), batch.y[rows, ...]
             X, y = (v.astype(self.arithmetic, copy=False) for v in raw)
             w = None if batch.w is None else batch.w[rows].astype(self.arithmetic, copy=False)
             yield Block(X, y, w, partial(row_keys, *raw))
@@ -193,7 +199,7 @@ class ParquetSamples(HostStream):
 
     def _read_batches(self) -> Iterator[Batch]:
         pa, pq = _arrow()
-        names = [*self.features, self.target, *([self.weight] if self.weight else [])]
+        names = [*self.features, *target_names(self.target), *([self.weight] if self.weight else [])]
         size = max(1024, BATCH_BYTES // (8 * len(names)))
         for file in self.files:
             metadata = _metadata(file)
@@ -219,11 +225,14 @@ class ParquetSamples(HostStream):
             if column.type not in (pa.float32(), pa.float64()):
                 column = column.cast(pa.float64(), safe=False)
             values[name] = _flat(pa, column).to_numpy()
-        return Batch(tuple(values[f] for f in self.features), values[self.target], values.get(self.weight or ""))
+        y = values[self.target] if isinstance(self.target, str) else np.stack([values[t] for t in self.target]).T
+        return Batch(tuple(values[f] for f in self.features), y, values.get(self.weight or ""))
 
     def _check(self, batch: Batch, number: int) -> None:
         """A sum is finite only where all its terms are; only the others are looked at one by one."""
-        for name, values in zip((*self.features, self.target, self.weight), (*batch.x, batch.y, batch.w), strict=True):
+        names = (*self.features, *target_names(self.target), self.weight)
+        targets = (batch.y,) if batch.y.ndim == 1 else batch.y.T
+        for name, values in zip(names, (*batch.x, *targets, batch.w), strict=True):
             with np.errstate(over="ignore", invalid="ignore"):
                 if values is None or np.isfinite(values.sum(dtype=np.float64)) or np.isfinite(values).all():
                     continue
@@ -236,7 +245,7 @@ def _belongs(batch: Batch, parts: tuple[Part, ...], step: int) -> np.ndarray:
     """(m,) whether a row belongs to every part."""
     keep = np.empty(len(batch.y), dtype=bool)
     for i, j in row_ranges(len(batch.y), step):
-        keys = row_keys(batch.inputs(slice(i, j), np.dtype(np.float64)), batch.y[i:j])
+        keys = row_keys(batch.inputs(slice(i, j), np.dtype(np.float64)), batch.y[i:j, ...])
         keep[i:j] = np.logical_and.reduce([part.holds(keys) for part in parts])
     return keep
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from weightlift.errors import ArgumentError, NoExpectationError
 from weightlift.namespaces import Namespace, array_namespace
-from weightlift.network import Network
+from weightlift.network import Network, require_single
 from weightlift.samples.keys import intervals
 from weightlift.samples.protocol import Block, Map, Statistic, Sums
 
@@ -25,8 +25,12 @@ class Population:
 
     network: Network
     n = math.inf
+    n_outputs = None
     total = 1.0
     device = "cpu"
+
+    def __post_init__(self) -> None:
+        require_single(self.network, "the population source")
 
     @property
     def d(self) -> int:

@@ -6,13 +6,20 @@ weighted sums; a `Samples` folds it over its rows, wherever they live.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+from weightlift.errors import ArgumentError, ShapeError
 from weightlift.namespaces import Array, Namespace
 
 Sums = tuple[Array, ...]
+
+
+def refuse_several(y: Array) -> None:
+    """ShapeError for targets of several columns, where an algorithm is for one."""
+    if y.ndim != 1:
+        raise ShapeError(f"y has {y.shape[1]} columns; this stage is for one target: pass one column, y[:, i].")
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +27,7 @@ class Block:
     """Rows beside each other on the source's device: the only form in which data are seen."""
 
     X: Array  # (m, d)
-    y: Array  # (m,)
+    y: Array  # (m,), or (m, outputs)
     w: Array | None  # (m,) weights ≥ 0; None means ones
     keys: Callable[[], Array]  # hashes the raw rows when asked
 
@@ -31,8 +38,17 @@ class Block:
 
     @property
     def wy(self) -> Array:
-        """(m,) weighted targets."""
+        """(m,) weighted targets, where there is one a row."""
+        refuse_several(self.y)
         return self.y if self.w is None else self.w * self.y
+
+
+def target_names(target: str | Sequence[str]) -> tuple[str, ...]:
+    """The names of the target columns, one or several, none twice."""
+    names = (target,) if isinstance(target, str) else tuple(target)
+    if not names or len(set(names)) < len(names):
+        raise ArgumentError(f"target must name at least one column, none of them twice, not {list(names)}.")
+    return names
 
 
 @runtime_checkable
@@ -64,6 +80,8 @@ class Samples(Protocol):
     def n(self) -> float: ...  # rows; infinite for a population
     @property
     def d(self) -> int: ...
+    @property
+    def n_outputs(self) -> int | None: ...  # columns of y; None where y is (n,)
     @property
     def total(self) -> float: ...  # Σ w
     @property

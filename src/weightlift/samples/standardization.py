@@ -11,6 +11,7 @@ Centring    without biases a shift of the inputs would need one: the covariance 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -67,12 +68,11 @@ class Whitening:
 
     def on_network(self, network: Network) -> Network:
         """The network as a function of the whitened input: w̃ = R⁻¹w = RᵀS w, b̃ = b + ⟨w, μ⟩."""
-        return replace(network, W=self.root.T @ (self.covariance @ network.W), b=network.b + self.mean @ network.W)
+        return _moved(network, lambda U: self.root.T @ (self.covariance @ U), self.mean, before=True)
 
     def undo(self, network: Network) -> Network:
         """The network as a function of the raw input."""
-        W = self.root @ network.W
-        return replace(network, W=W, b=network.b - self.mean @ W)
+        return _moved(network, lambda U: self.root @ U, -self.mean, before=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,13 +107,12 @@ class Scaling:
 
     def on_network(self, network: Network) -> Network:
         """The network as a function of the scaled input: w̃ = σ w, b̃ = b + ⟨w, μ⟩."""
-        return replace(network, W=network.W * self.spread[:, None], b=network.b + self.mean @ network.W)
+        return _moved(network, lambda U: (self.spread * U.T).T, self.mean, before=True)
 
     def undo(self, network: Network) -> Network:
         """The network as a function of the raw input; weights of columns that were left out are zero."""
-        spread = self.spread[:, None]
-        W = np.where(spread > 0, network.W / np.where(spread > 0, spread, 1.0), 0.0)
-        return replace(network, W=W, b=network.b - self.mean @ W)
+        factor = np.divide(1.0, self.spread, out=np.zeros_like(self.spread), where=self.spread > 0)
+        return _moved(network, lambda U: (factor * U.T).T, -self.mean, before=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,6 +154,15 @@ class Standardized:
         return network if self.whitening is None else self.whitening.on_network(network)
 
 
+def _moved(network: Network, move: Callable[[np.ndarray], np.ndarray], mean: np.ndarray, *, before: bool) -> Network:
+    """W and V of other inputs, and what ⟨w, μ⟩ adds to b and Vᵀμ to c, of the weights before the move or after it."""
+    W, V, c = move(network.W), network.V, network.c
+    if V is not None:
+        moved = move(V)
+        V, c = moved, c + mean @ (V if before else moved)
+    return replace(network, W=W, b=network.b + mean @ (network.W if before else W), c=c, V=V)
+
+
 def has_mean(nu: np.ndarray, n: float) -> bool:
     """Whether the mean ν of n white rows is more than chance: n‖ν‖² ~ χ²_d has the mean d and the variance 2d."""
     return bool(n * float(nu @ nu) > len(nu) + MEAN_LEVEL * math.sqrt(2 * len(nu)))
@@ -185,7 +193,7 @@ class Covariance:
     def __call__(self, block: Block) -> Sums:
         xp = array_namespace(block.X)
         m = block.y.shape[0]
-        w = xp.ones_like(block.y) if block.w is None else block.w
+        w = xp.ones_like(block.X[:, 0]) if block.w is None else block.w
         weight = xp.sum(w)
         mean = xp.matmul(w, block.X) / xp.where(weight > 0, weight, 1.0 + 0.0 * weight)
         centred = block.X - mean

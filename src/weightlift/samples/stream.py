@@ -49,6 +49,11 @@ class Stream(ABC):
     def d(self) -> int: ...
 
     @property
+    def n_outputs(self) -> int | None:
+        """Columns of y; None where y is (n,)."""
+        return None
+
+    @property
     @abstractmethod
     def xp(self) -> Namespace: ...
 
@@ -208,13 +213,13 @@ def _float64(s: Array) -> Array:
 
 def _where(block: Block, keep: Array) -> Block:
     keys = block.keys
-    return Block(block.X[keep, ...], block.y[keep], None if block.w is None else block.w[keep], lambda: keys()[keep])
+    return Block(block.X[keep, ...], block.y[keep, ...], None if block.w is None else block.w[keep], lambda: keys()[keep])
 
 
 def _rows_of(block: Block, start: int, stop: int) -> Block:
     keys = block.keys
     part = slice(start, stop)
-    return Block(block.X[part, :], block.y[part], None if block.w is None else block.w[part], lambda: keys()[part])
+    return Block(block.X[part, :], block.y[part, ...], None if block.w is None else block.w[part], lambda: keys()[part])
 
 
 def _join(blocks: list[Block]) -> Block:
