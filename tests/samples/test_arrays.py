@@ -174,7 +174,7 @@ def test_float32_data_keep_their_digits():
     [
         (np.zeros(3), np.zeros(3), None, errors.ShapeError, "X"),
         (np.zeros((3, 2)), np.zeros(4), None, errors.ShapeError, "y"),
-        (np.zeros((3, 2)), np.zeros((3, 1)), None, errors.ShapeError, "y"),
+        (np.zeros((3, 2)), np.zeros((3, 1, 1)), None, errors.ShapeError, "y"),
         (np.zeros((3, 0)), np.zeros(3), None, errors.ShapeError, "X"),
         (np.zeros((0, 2)), np.zeros(0), None, errors.TooFewRowsError, "rows"),
         (np.zeros((1, 2)), np.zeros(1), None, errors.TooFewRowsError, "rows"),

@@ -149,7 +149,7 @@ def test_predict_is_lazy():
         (lambda X, y: (X, y[y > 0]), errors.ArgumentError, r"y = y\.compute_chunk_sizes\(\)"),
         (lambda X, y: (X.rechunk((700, 2)), y), errors.ArgumentError, r"X = X\.rechunk\(\{1: -1\}\)"),
         (lambda X, y: (X, y[:-1]), errors.ShapeError, "y has 2999 rows"),
-        (lambda X, y: (X, y[:, None]), errors.ShapeError, "y must have one axis"),
+        (lambda X, y: (X, y[:, None, None]), errors.ShapeError, "y must have one or two axes"),
         (lambda X, y: (X[:, 0], y), errors.ShapeError, "X must have two axes"),
         (lambda X, y: (X, y.compute()), errors.ArgumentError, r"y = dask\.array\.from_array"),
         (lambda X, y: (X, None), errors.ArgumentError, "y is missing"),

@@ -6,10 +6,13 @@ from weightlift.refinement.gradient_descent import Descent, gradient_descent, st
 from weightlift.refinement.sgd import StochasticDescent, sgd, stable_step
 from weightlift.refinement.sgd_measures import Windows, nearest_weight_distance
 from weightlift.refinement.up_to_signs import SignlessFit, refine_up_to_signs
+from weightlift.refinement.variable_projection import JointFit, Model, variable_projection
 
 __all__ = [
     "AffineNetwork",
     "Descent",
+    "JointFit",
+    "Model",
     "Refinement",
     "SignlessFit",
     "StochasticDescent",
@@ -23,4 +26,5 @@ __all__ = [
     "sgd",
     "stable_step",
     "step_size",
+    "variable_projection",
 ]

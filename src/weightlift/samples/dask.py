@@ -270,9 +270,9 @@ def _chunks(X: Any, y: Any, sample_weight: Any) -> tuple[list[tuple[Any, ...]], 
         if not is_collection(values):
             how = f"{name} = dask.array.from_array({name}, chunks=X.chunks[0])"
             raise ArgumentError(f"{name} is a {type(values).__name__} and X a Dask collection; bring it there: {how}")
-        axes = {"X": (2,), "y": (1, 2)}.get(name, (1,))
+        axes, words = {"X": ((2,), "two axes"), "y": ((1, 2), "one or two axes")}.get(name, ((1,), "one axis"))
         if values.ndim not in axes:
-            raise ShapeError(f"{name} must have {' or '.join(map(str, axes))} axes, not {values.ndim}.")
+            raise ShapeError(f"{name} must have {words}, not {values.ndim}.")
     if _is_frame(X):
         columns = [values.to_delayed() for values in given.values()]
         counts = {name: len(c) for name, c in zip(given, columns, strict=True)}

@@ -1,0 +1,369 @@
+"""Joint fit of several outputs, and of a linear part, with all that is linear projected out  [Golub & Pereyra 1973; Kaufman 1975].
+
+Model   Y ≈ F β,   F = [φ(XW + b), X, 1]   (X and 1 where V and c are free),   β = (A, V, c) at its least squares F⁺Y.
+Step    only W and b move. With G the derivatives φ′(zᵢ) x̃_p and P the projector on the columns of F, Kaufman's Jacobian of the
+        residuals R = Y − Fβ is −(I − P) G Aᵀ, hence
+
+            JᵀJ = (Gᵀ(I − P)G) ∘ (AAᵀ ⊗ 11ᵀ),      Jᵀr = (GᵀR) ∘ A, summed over the outputs,
+
+        so that a row costs the same for every number of outputs m. Gᵀ(I − P)G = GᵀG − GᵀF (FᵀF)⁻¹ FᵀG.
+Damping Levenberg–Marquardt, several dampings at once; each start keeps the candidate with the least risk.
+Cost    three passes a step: GᵀG by pairs O(n d² S k²/2), then FᵀF and the risk of the candidates O(n d S k + n S k m).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from weightlift.activations import Activation
+from weightlift.errors import ShapeError
+from weightlift.namespaces import Array, array_namespace, as_like, from_numpy, matmul_transposed, solve, to_numpy
+from weightlift.network import Network
+from weightlift.refinement.gauss_newton import (
+    FACTORS,
+    FIRST_DAMPING,
+    LARGEST_DAMPING,
+    LEAST_DAMPING,
+    TINY,
+    WINDOW,
+    Ending,
+    _damped_steps,
+    _endings,
+    rounding,
+)
+from weightlift.refinement.normal_equations import _pair_products, _spread
+from weightlift.samples import Block, Samples, Sums
+
+GUARD = 1e-14  # of the diagonal of FᵀF: far below what its solution is refined to, enough for dead units
+
+
+@dataclass(frozen=True)
+class Model:
+    """Which parts a network has beside W and A: biases, a linear part, an offset."""
+
+    bias: bool = True
+    linear: bool = False
+    offset: bool = False
+
+    def inputs(self, d: int) -> int:
+        """Coordinates of a unit."""
+        return d + self.bias
+
+    def features(self, d: int, k: int) -> int:
+        return k + d * self.linear + self.offset
+
+    def beside(self, X: Array) -> Array:
+        """The columns of F beside the units: X and 1 where they are wanted, (m, 0) where neither is."""
+        xp = array_namespace(X)
+        one = xp.ones((X.shape[0], 1), dtype=X.dtype, device=X.device)
+        return xp.concat([X if self.linear else X[:, :0], one if self.offset else one[:, :0]], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Hidden:
+    """S hidden layers of one shape: W (d, S, k), b (S, k), one φ."""
+
+    W: Array
+    b: Array
+    activation: Activation
+
+    @classmethod
+    def of(cls, *networks: Network) -> Hidden:
+        W, b = np.stack([net.W for net in networks], axis=1), np.stack([net.b for net in networks])
+        return cls(W, b, networks[0].activation)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(d, S, k)."""
+        d, S, k = self.W.shape
+        return int(d), int(S), int(k)
+
+    def like(self, X: Array) -> Hidden:
+        return replace(self, W=as_like(self.W, X), b=as_like(self.b, X))
+
+    def take(self, index: np.ndarray) -> Hidden:
+        xp, places = array_namespace(self.W), from_numpy(index, like=self.W)
+        return replace(self, W=xp.take(self.W, places, axis=1), b=xp.take(self.b, places, axis=0))
+
+    def on_spheres(self) -> Hidden:
+        """Every (wᵢ, bᵢ) at length one; sizes belong to A."""
+        xp = array_namespace(self.W)
+        length = xp.sqrt(xp.sum(self.W**2, axis=0) + self.b**2 + TINY)
+        return replace(self, W=self.W / length, b=self.b / length)
+
+    def preactivations(self, X: Array) -> Array:
+        """z (m, S, k)."""
+        xp = array_namespace(X)
+        d, S, k = self.shape
+        return xp.reshape(xp.matmul(X, xp.reshape(self.W, (d, S * k))), (X.shape[0], S, k)) + self.b
+
+
+@dataclass(frozen=True, eq=False)
+class JointFit:
+    """Hidden layers with their projected β (S, features, m), for each the risk ½ E ‖r‖² and why it ended."""
+
+    hidden: Hidden
+    beta: np.ndarray
+    model: Model
+    risks: np.ndarray  # (S,)
+    endings: tuple[Ending, ...]
+    iterations: int
+    single: bool  # y is (n,)
+
+    @property
+    def best(self) -> int:
+        return int(np.argmin(self.risks))
+
+    @property
+    def network(self) -> Network:
+        """The best start's network."""
+        return self.network_of(self.best)
+
+    def network_of(self, start: int) -> Network:
+        d, _, k = self.hidden.shape
+        W, b = to_numpy(self.hidden.W)[:, start], to_numpy(self.hidden.b)[start]
+        beta = self.beta[start][:, 0] if self.single else self.beta[start]
+        V = beta[k : k + d] if self.model.linear else None
+        return Network(W, beta[:k], b, beta[-1] if self.model.offset else 0.0, self.hidden.activation, V)
+
+
+def variable_projection(
+    samples: Samples,
+    start: Network | Hidden,
+    model: Model,
+    *,
+    iterations: int = 100,
+    tol: float = 1e-9,
+    damping: float = FIRST_DAMPING,
+    unit: bool = False,
+    first: bool = False,
+) -> JointFit:
+    """Minimise ½ E ‖r‖² over W, b (where model.bias) and all that is linear; endings as in `gauss_newton`.
+
+    unit: keep every (wᵢ, bᵢ) at length one, for homogeneous φ. first: end all starts once one of them is exact.
+
+    >>> import weightlift as wl
+    >>> truth = wl.teachers.several(wl.teachers.biased(6, 2, activation="tanh", rng=0), 3, linear=True, rng=1)
+    >>> X, Y = wl.draw(truth, 60, rng=2)
+    >>> near = replace(truth, W=truth.W + 0.1)
+    >>> fit = variable_projection(wl.samples.open(X, Y), near, Model(bias=True, linear=True))
+    >>> fit.endings[0].name, fit.network.equivalent(truth)
+    ('EXACT', True)
+    """
+    hidden = _placed(samples, start)
+    d, S, k = hidden.shape
+    hidden = hidden.on_spheres() if unit else hidden
+    beta, gram = _projected(samples, hidden, model)
+    risks, scale = _risks(samples, hidden, beta, model)
+    dampings = damping + 0.0 * risks
+    floor, history = rounding(d) * scale, [risks]
+    endings = np.where(risks <= floor, np.array(Ending.EXACT, dtype=object), None)
+    step = 0
+    while (active := np.flatnonzero([e is None for e in endings])).size and step < iterations:
+        step += 1
+        part = hidden.take(active)
+        factors = dampings[active][:, None] * np.array(FACTORS)
+        steps = _steps(samples, part, beta[active], gram[active], model, factors)
+        moved = _moved(part, steps, model)
+        moved = moved.on_spheres() if unit else moved
+        found_beta, found_gram = _projected(samples, moved, model)
+        found = _risks(samples, moved, found_beta, model)[0].reshape(len(FACTORS), len(active))
+        best = np.argmin(found, axis=0)
+        flat = best * len(active) + np.arange(len(active))
+        value = found[best, np.arange(len(active))]
+        better = value < risks[active]
+        won, chosen = active[better], flat[better]
+        if won.size:
+            hidden = _put(hidden, moved.take(chosen), won)
+            beta[won], gram[won] = found_beta[chosen], found_gram[chosen]
+        before, risks = risks, risks.copy()
+        risks[won] = value[better]
+        followed = np.where(better, factors[np.arange(len(active)), best], 64.0 * dampings[active])
+        dampings[active] = np.clip(followed, LEAST_DAMPING, 10 * LARGEST_DAMPING)
+        history.append(risks)
+        earlier = history[-1 - WINDOW] if len(history) > WINDOW else np.full(S, np.inf)
+        endings[active] = _endings(before[active], risks[active], earlier[active], dampings[active], floor, scale, tol)
+        if first and Ending.EXACT in endings:
+            break
+    endings[[e is None for e in endings]] = Ending.ITERATIONS
+    return JointFit(hidden, beta, model, risks, tuple(endings), step, samples.n_outputs is None)
+
+
+def _placed(samples: Samples, start: Network | Hidden) -> Hidden:
+    """The start beside the rows, in float64."""
+    hidden = Hidden.of(start) if isinstance(start, Network) else start
+    if hidden.shape[0] != samples.d:
+        raise ShapeError(f"start has {hidden.shape[0]} inputs and the data {samples.d}; they must agree.")
+    return hidden.like(samples.xp.zeros((1,), dtype=samples.xp.float64, device=samples.device))
+
+
+def _projected(samples: Samples, hidden: Hidden, model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """β (S, f, m) at its least squares, and FᵀF (S, f, f) with unit diagonal scale; what the guard bends is refined away."""
+    cross, units, beside = (to_numpy(s) for s in samples.mean(Features(hidden, model)))
+    S, k, e = len(units), units.shape[1], len(beside)
+    gram = np.empty((S, k + e, k + e))
+    gram[:, :k, :k], gram[:, :k, k:], gram[:, k:, k:] = units, cross[:, :, :e], beside[:, :e]
+    gram[:, k:, :k] = np.swapaxes(cross[:, :, :e], 1, 2)
+    target = np.concatenate([cross[:, :, e:], np.broadcast_to(beside[:, e:], (S, e, beside.shape[1] - e))], axis=1)
+    inverse = _inverse_root_diagonal(gram)
+    scaled = gram * inverse[:, :, None] * inverse[:, None, :] + GUARD * np.eye(k + e)
+    beta = inverse[:, :, None] * solve(scaled, inverse[:, :, None] * target)
+    rest = target - gram @ beta
+    return beta + inverse[:, :, None] * solve(scaled, inverse[:, :, None] * rest), gram
+
+
+def _inverse_root_diagonal(gram: np.ndarray) -> np.ndarray:
+    diagonal = np.diagonal(gram, axis1=1, axis2=2)
+    return np.asarray(1 / np.sqrt(np.maximum(diagonal, 1e-12 * diagonal.max(axis=1, keepdims=True)) + TINY))
+
+
+def _risks(samples: Samples, hidden: Hidden, beta: np.ndarray, model: Model) -> tuple[np.ndarray, float]:
+    """½ E ‖r‖² (S,), infinite where it is no number, and ½ E ‖y‖²."""
+    risks, scale = (to_numpy(s) for s in samples.mean(JointRisk(hidden, beta, model)))
+    return np.where(np.isfinite(risks), risks, np.inf), float(scale)
+
+
+def _steps(
+    samples: Samples, hidden: Hidden, beta: np.ndarray, gram: np.ndarray, model: Model, dampings: np.ndarray
+) -> list[np.ndarray]:
+    """(JᵀJ + μ D)⁻¹ Jᵀr (S, q k) for every damping, from one pass."""
+    equations = JointEquations(hidden, beta, model)
+    GG, GF, gradient = equations.assembled(tuple(to_numpy(s) for s in samples.mean(equations)))
+    inverse = _inverse_root_diagonal(gram)
+    scaled = gram * inverse[:, :, None] * inverse[:, None, :] + GUARD * np.eye(gram.shape[1])
+    GF = GF * inverse[:, None, :]
+    A = beta[:, : hidden.shape[2]]
+    q = model.inputs(hidden.shape[0])
+    outputs = np.tile(A @ np.swapaxes(A, 1, 2), (1, q, q))  # the input is the slower index
+    H = (GG - GF @ solve(scaled, np.swapaxes(GF, 1, 2))) * outputs
+    return [to_numpy(s) for s in _damped_steps(H, gradient, dampings)]
+
+
+def _moved(hidden: Hidden, steps: list[np.ndarray], model: Model) -> Hidden:
+    """One layer for every (damping, start), damping the slower index."""
+    d, S, k = hidden.shape
+    steps = [s.reshape(S, -1, k) for s in steps]
+    W = np.concatenate([to_numpy(hidden.W) - np.swapaxes(s[:, :d], 0, 1) for s in steps], axis=1)
+    b = np.concatenate([to_numpy(hidden.b) - (s[:, d] if model.bias else 0.0) for s in steps])
+    return replace(hidden, W=as_like(W, hidden.W), b=as_like(b, hidden.b))
+
+
+def _put(hidden: Hidden, part: Hidden, index: np.ndarray) -> Hidden:
+    """The layers with those at `index` replaced."""
+    W, b = to_numpy(hidden.W).copy(), to_numpy(hidden.b).copy()
+    W[:, index], b[index] = to_numpy(part.W), to_numpy(part.b)
+    return replace(hidden, W=as_like(W, hidden.W), b=as_like(b, hidden.b))
+
+
+def _targets(y: Array) -> Array:
+    """(m, outputs)."""
+    return y[:, None] if y.ndim == 1 else y
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Products of the features: ΦᵀZ (S, k, e + m), ΦᵀΦ (S, k, k) and EᵀZ (e, e + m), E = [X, 1] as the model has it, Z = [E, Y]."""
+
+    hidden: Hidden
+    model: Model
+
+    @property
+    def floats_per_row(self) -> int:
+        d, S, k = self.hidden.shape
+        return 4 * S * k + 3 * d
+
+    def __call__(self, block: Block) -> Sums:
+        xp, X = array_namespace(block.X), block.X
+        hidden = self.hidden.like(X)
+        _, S, k = hidden.shape
+        E = self.model.beside(X)
+        values = hidden.activation(hidden.preactivations(X))
+        weighted = values if block.w is None else block.w[:, None, None] * values
+        Z = xp.concat([E, _targets(block.y)], axis=1)
+        cross = xp.reshape(matmul_transposed(xp.reshape(weighted, (X.shape[0], S * k)), Z), (S, k, Z.shape[1]))
+        values, weighted = (xp.permute_dims(v, (1, 0, 2)) for v in (values, weighted))
+        beside = matmul_transposed(E if block.w is None else block.w[:, None] * E, Z)
+        return cross, xp.matmul(xp.matrix_transpose(weighted), values), beside
+
+
+@dataclass(frozen=True, eq=False)
+class JointRisk:
+    """½ Σ w ‖Y − Fβ‖² (S,), and ½ Σ w ‖y‖²."""
+
+    hidden: Hidden
+    beta: Array
+    model: Model
+
+    @property
+    def floats_per_row(self) -> int:
+        d, S, k = self.hidden.shape
+        return 3 * S * (k + self.beta.shape[2]) + 2 * d
+
+    def __call__(self, block: Block) -> Sums:
+        xp = array_namespace(block.X)
+        hidden, beta = self.hidden.like(block.X), as_like(self.beta, block.X)
+        values = hidden.activation(hidden.preactivations(block.X))
+        r, y = _residuals(values, block, beta, self.model), _targets(block.y)
+        w = xp.ones_like(block.X[:, 0]) if block.w is None else block.w
+        return 0.5 * xp.sum(xp.matmul(r * r, xp.ones_like(y[0, :])) * w, axis=1), 0.5 * xp.sum(w[:, None] * y * y)
+
+
+def _residuals(values: Array, block: Block, beta: Array, model: Model) -> Array:
+    """Fβ − Y (S, m, outputs) from φ(z) (m, S, k)."""
+    xp = array_namespace(values)
+    k = values.shape[2]
+    fitted = xp.matmul(xp.permute_dims(values, (1, 0, 2)), beta[:, :k, :])
+    if beta.shape[1] > k:
+        fitted = fitted + xp.matmul(model.beside(block.X), beta[:, k:, :])
+    return fitted - _targets(block.y)
+
+
+@dataclass(frozen=True, eq=False)
+class JointEquations:
+    """GᵀG, GᵀF and (GᵀR) ∘ A, in a compact form that `assembled` spreads once the rows are summed."""
+
+    hidden: Hidden
+    beta: Array
+    model: Model
+
+    @property
+    def floats_per_row(self) -> int:
+        d, S, k = self.hidden.shape
+        q = d + 1
+        return q * (q + 1) // 2 + S * k * (k + 1) + S * k * (6 + k)
+
+    def __call__(self, block: Block) -> Sums:
+        """Σ w x̃ ⊗ (D ∘ RAᵀ, D ⊗ φ, D where c is free), Σ w x̃x̃ᵀ ⊗ DDᵀ by pairs and, where V is free, Σ w x̃xᵀ ⊗ D."""
+        xp, X, model = array_namespace(block.X), block.X, self.model
+        hidden, beta = self.hidden.like(X), as_like(self.beta, X)
+        _, S, k = hidden.shape
+        m = X.shape[0]
+        z = hidden.preactivations(X)
+        values, D = hidden.activation(z), hidden.activation.derivative(z)
+        r = _residuals(values, block, beta, model)
+        pull = xp.permute_dims(xp.matmul(r, xp.matrix_transpose(beta[:, :k, :])), (1, 0, 2))  # RAᵀ
+        wD = D if block.w is None else block.w[:, None, None] * D
+        Xt = xp.concat([X, xp.ones_like(X[:, :1])], axis=1) if model.bias else X
+        beside = [pull * wD, xp.reshape(wD[:, :, :, None] * values[:, :, None, :], (m, S, k * k))]
+        beside += [wD] if model.offset else []
+        columns = sum(v.shape[2] for v in beside)
+        products = matmul_transposed(Xt, xp.reshape(xp.concat(beside, axis=2), (m, S * columns)))
+        line = ()
+        if model.linear:
+            outer = xp.reshape(Xt[:, :, None] * X[:, None, :], (m, Xt.shape[1] * X.shape[1]))
+            line = (matmul_transposed(outer, xp.reshape(wD, (m, S * k))),)
+        return products, _pair_products(Xt, wD, D), *line
+
+    def assembled(self, sums: Sums) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """GᵀG (S, qk, qk), GᵀF (S, qk, f), (GᵀR) ∘ A (S, qk); the input is the slower index of qk."""
+        d, S, k = self.hidden.shape
+        q = self.model.inputs(d)
+        product = np.swapaxes(sums[0].reshape(q, S, -1), 0, 1)
+        parts = [product[:, :, k : k + k * k].reshape(S, q * k, k)]
+        if self.model.linear:
+            parts.append(sums[2].reshape(q, d, S, k).transpose(2, 0, 3, 1).reshape(S, q * k, d))
+        if self.model.offset:
+            parts.append(product[:, :, -k:].reshape(S, q * k, 1))
+        return _spread(sums[1], q, S, k), np.concatenate(parts, axis=2), product[:, :, :k].reshape(S, q * k)

@@ -1,0 +1,85 @@
+"""Variable projection: Kaufman's normal equations against finite differences and explicit projectors; exact fits."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import weightlift as wl
+from weightlift.errors import ShapeError
+from weightlift.refinement.gauss_newton import Ending
+from weightlift.refinement.variable_projection import Hidden, JointEquations, Model, _projected, variable_projection
+
+MODELS = [Model(bias, linear, offset) for bias in (False, True) for linear in (False, True) for offset in (False, True)]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_normal_equations_are_those_of_the_projected_residual(rng, model):
+    """∂θ ½‖(I − P)Y‖² is Jᵀr, and JᵀJ that of −(I − P)GAᵀ, with P, G from finite differences and weights on the rows."""
+    n, d, k, m, h = 40, 3, 2, 3, 1e-6
+    X, Y, w = rng.normal(size=(n, d)), rng.normal(size=(n, m)), rng.uniform(0.5, 2, size=n)
+    hidden = Hidden(rng.normal(size=(d, 2, k)), model.bias * rng.normal(size=(2, k)), wl.activations.get("tanh"))
+    samples, root = wl.samples.open(X, Y, sample_weight=w), np.sqrt(w)[:, None]
+    beta, gram = _projected(samples, hidden, model)
+    equations = JointEquations(hidden, beta, model)
+    GG, GF, gradient = equations.assembled(samples.fold(equations))
+
+    def features(theta):
+        bias = theta[d * k :] if model.bias else 0.0
+        beside = ([X] if model.linear else []) + ([np.ones((n, 1))] if model.offset else [])
+        return root * np.hstack([np.tanh(X @ theta[: d * k].reshape(d, k) + bias), *beside])
+
+    def risk(theta):
+        F = features(theta)
+        return 0.5 * np.sum((root * Y - F @ np.linalg.lstsq(F, root * Y, rcond=None)[0]) ** 2)
+
+    for s in range(2):
+        theta = np.concatenate([hidden.W[:, s].ravel(), hidden.b[s] if model.bias else []])
+        F, A = features(theta), beta[s, :k]
+        np.testing.assert_allclose(beta[s], np.linalg.lstsq(F, root * Y, rcond=None)[0], atol=1e-10)
+        steps = h * np.eye(len(theta))
+        np.testing.assert_allclose([(risk(theta + e) - risk(theta - e)) / (2 * h) for e in steps], gradient[s], atol=1e-6)
+        G = np.array([(features(theta + e) - features(theta - e))[:, :k] / (2 * h) for e in steps])
+        J = (G @ A) - F @ (np.linalg.pinv(F) @ (G @ A))  # (p, n, m), Kaufman's
+        q = model.inputs(d)
+        inner = GG[s] - GF[s] @ np.linalg.solve(w.sum() * gram[s], GF[s].T)
+        np.testing.assert_allclose(inner * np.tile(A @ A.T, (q, q)), np.einsum("pno,qno->pq", J, J), atol=1e-6)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+@pytest.mark.parametrize("activation", ["tanh", "relu", "softplus"])
+def test_a_start_nearby_ends_exact(activation, model):
+    plain = wl.teachers.biased(6, 3, bias=0.5 * model.bias, activation=activation, rng=3)
+    truth = wl.teachers.several(plain, 2, linear=model.linear, rng=4)
+    truth = replace(truth, c=[0.3, -1.0]) if model.offset else truth
+    X, Y = wl.draw(truth, 200, rng=5)
+    start = replace(truth, W=truth.W + 0.05 * np.random.default_rng(6).normal(size=truth.W.shape))
+    fit = variable_projection(wl.samples.open(X, Y), start, model, unit=activation == "relu")
+    assert fit.endings == (Ending.EXACT,)
+    assert fit.network.equivalent(truth)
+    assert fit.network.V is None or model.linear
+
+
+def test_one_target_gives_a_network_of_one_output():
+    truth = wl.teachers.several(wl.teachers.biased(5, 2, activation="tanh", rng=0), linear=True, rng=1)
+    X, y = wl.draw(truth, 100, rng=2)
+    fit = variable_projection(wl.samples.open(X, y), replace(truth, W=truth.W + 0.05), Model(linear=True))
+    assert fit.network.a.shape == (2,)
+    assert fit.network.V.shape == (5,)
+    assert fit.network.equivalent(truth)
+
+
+def test_weights_count_as_copies_of_rows(rng):
+    truth = wl.teachers.several(wl.teachers.biased(4, 2, activation="tanh", rng=0), 2, rng=1)
+    X, Y = wl.draw(truth, 60, noise_std=0.1, rng=2)
+    w = rng.integers(1, 4, size=60)
+    start = replace(truth, W=truth.W + 0.01)
+    weighted = variable_projection(wl.samples.open(X, Y, sample_weight=w), start, Model(), tol=1e-13)
+    copied = variable_projection(wl.samples.open(np.repeat(X, w, axis=0), np.repeat(Y, w, axis=0)), start, Model(), tol=1e-13)
+    np.testing.assert_allclose(weighted.network.W, copied.network.W, atol=1e-6)
+    assert weighted.risks[0] == pytest.approx(copied.risks[0], rel=1e-9)
+
+
+def test_starts_of_other_inputs_are_refused(rng):
+    with pytest.raises(ShapeError, match="3 inputs"):
+        variable_projection(wl.samples.open(rng.normal(size=(9, 2)), rng.normal(size=(9, 2))), wl.Network(np.eye(3)), Model())
