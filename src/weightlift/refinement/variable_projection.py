@@ -1,4 +1,4 @@
-"""Joint fit of several outputs, and of a linear part, with all that is linear projected out  [Golub & Pereyra 1973; Kaufman 1975].
+"""Several outputs and a linear part fitted jointly, all that is linear projected out  [Golub & Pereyra 1973; Kaufman 1975].
 
 Model   Y ≈ F β,   F = [φ(XW + b), X, 1]   (X and 1 where V and c are free),   β = (A, V, c) at its least squares F⁺Y.
 Step    only W and b move. With G the derivatives φ′(zᵢ) x̃_p and P the projector on the columns of F, Kaufman's Jacobian of the
@@ -153,13 +153,14 @@ def variable_projection(
     ('EXACT', True)
     """
     hidden = _placed(samples, start)
-    d, S, k = hidden.shape
+    d, S, _ = hidden.shape
     hidden = hidden.on_spheres() if unit else hidden
     beta, gram = _projected(samples, hidden, model)
     risks, scale = _risks(samples, hidden, beta, model)
     dampings = damping + 0.0 * risks
     floor, history = rounding(d) * scale, [risks]
-    endings = np.where(risks <= floor, np.array(Ending.EXACT, dtype=object), None)
+    endings = np.full(S, None, dtype=object)
+    endings[risks <= floor] = Ending.EXACT
     step = 0
     while (active := np.flatnonzero([e is None for e in endings])).size and step < iterations:
         step += 1
@@ -264,7 +265,7 @@ def _targets(y: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """Products of the features: ΦᵀZ (S, k, e + m), ΦᵀΦ (S, k, k) and EᵀZ (e, e + m), E = [X, 1] as the model has it, Z = [E, Y]."""
+    """ΦᵀZ (S, k, e + m), ΦᵀΦ (S, k, k) and EᵀZ (e, e + m), with E = [X, 1] as the model has it and Z = [E, Y]."""
 
     hidden: Hidden
     model: Model
@@ -299,7 +300,7 @@ class JointRisk:
     @property
     def floats_per_row(self) -> int:
         d, S, k = self.hidden.shape
-        return 3 * S * (k + self.beta.shape[2]) + 2 * d
+        return 3 * S * (k + int(self.beta.shape[2])) + 2 * d
 
     def __call__(self, block: Block) -> Sums:
         xp = array_namespace(block.X)
@@ -350,7 +351,7 @@ class JointEquations:
         beside += [wD] if model.offset else []
         columns = sum(v.shape[2] for v in beside)
         products = matmul_transposed(Xt, xp.reshape(xp.concat(beside, axis=2), (m, S * columns)))
-        line = ()
+        line: Sums = ()
         if model.linear:
             outer = xp.reshape(Xt[:, :, None] * X[:, None, :], (m, Xt.shape[1] * X.shape[1]))
             line = (matmul_transposed(outer, xp.reshape(wD, (m, S * k))),)
