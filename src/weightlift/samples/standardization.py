@@ -111,8 +111,8 @@ class Scaling:
 
     def undo(self, network: Network) -> Network:
         """The network as a function of the raw input; weights of columns that were left out are zero."""
-        factor = np.divide(1.0, self.spread, out=np.zeros_like(self.spread), where=self.spread > 0)
-        return _moved(network, lambda U: (factor * U.T).T, -self.mean, before=False)
+        spread = np.where(self.spread > 0, self.spread, 1.0)
+        return _moved(network, lambda U: np.where(self.spread > 0, U.T / spread, 0.0).T, -self.mean, before=False)
 
 
 @dataclass(frozen=True, eq=False)
