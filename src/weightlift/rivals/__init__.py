@@ -1,5 +1,118 @@
-"""Other networks that the rows cannot exclude: whether some exist, and which."""
+"""Other networks that the rows cannot exclude: whether some exist, and which (docs/certificate_theory.md).
 
+One question in place of a list of attacks: which networks of the class, with at most as many units, agree on every row?
+
+    analytic φ     none, at more independent rows than parameters (T1, `analytic`)
+    kinked φ       those with the same pieces, if the slopes hold enough disjoint bases; these can be listed (T2, `pieces`)
+    either         the rows must be more equations than parameters (T3, `equations`); discrete columns go level by level
+                   (`discrete`); reflections that the parameters undo are refitted (`reflected`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.information import Information
+from weightlift.network import Network
+from weightlift.rivals.analytic import examine_analytic
+from weightlift.rivals.cells import independent_rows, some_inputs
+from weightlift.rivals.discrete import discrete_columns, few_rows, few_values, other_places
+from weightlift.rivals.equations import spare_equations
 from weightlift.rivals.finding import Finding, Outcome
+from weightlift.rivals.limits import LIMITS
+from weightlift.rivals.pieces import examine_pieces, pieces_below, ratio
+from weightlift.rivals.reflected import absorbed, reflected_below, same_function
+from weightlift.rivals.trial import agree, below, named, refitted
+from weightlift.samples import Samples
 
-__all__ = ["Finding", "Outcome"]
+__all__ = ["Finding", "Outcome", "examine", "examine_noisy"]
+
+
+def examine(
+    samples: Samples, gauge: Gauge, *, rng: np.random.Generator, information: Information | None = None
+) -> tuple[Finding, ...]:
+    """Whether other units agree on every row to rounding, this network being one that does.
+
+    information: JᵀJ on these rows, if it is at hand.
+    """
+    phi = gauge.network.activation
+    if phi.polynomial:
+        sentence = f"Units of the polynomial {phi.name!r} mix without a change of the function: no data can tell them apart."
+        return (Finding(Outcome.FOUND, sentence),)
+    X, main = some_inputs(samples), _main(samples, gauge)
+    columns = discrete_columns(X)
+    found = [same_function(gauge)]
+    if columns.any():
+        main = tuple(_tested(finding, columns) for finding in main)
+        found += [*_in_other_places(samples, X, gauge, columns), few_values(X, gauge, LIMITS.on_kink)]
+    if phi.analytic or any(finding.outcome is not Outcome.IMPOSSIBLE for finding in main):  # else bases are equations enough
+        known = Information.of(samples, gauge) if information is None else information
+        if known.full_rank:
+            found.append(spare_equations(samples, known, rng=rng))
+            found += [few_rows(X, known, columns)] if columns.any() else []
+            found += [absorbed(samples, known)] if all(f.outcome is not Outcome.FOUND for f in main) else []
+    return (*(finding for finding in found if finding is not None), *main)
+
+
+def _main(samples: Samples, gauge: Gauge) -> tuple[Finding, ...]:
+    """The theorem that applies."""
+    net = gauge.network
+    alpha = ratio(net)
+    if alpha is not None:
+        return examine_pieces(samples, gauge, alpha)
+    if net.activation.analytic:
+        return (examine_analytic(independent_rows(samples, gauge), gauge),)
+    sentence = (
+        f"No theorem is known by which rows determine the units of {net.activation.name!r}: reflections and exchanges of units "
+        "were tested, and none was found; not proved."
+    )
+    return (Finding(Outcome.NONE_FOUND, sentence),)
+
+
+def _tested(finding: Finding, columns: np.ndarray) -> Finding:
+    """A proof for rows of a density is a test for rows with discrete columns."""
+    if finding.outcome is not Outcome.IMPOSSIBLE:
+        return finding
+    count = int(columns.sum())
+    sentence = (
+        f"No rival was found; tested, not proved: {count} of the inputs {'is' if count == 1 else 'are'} discrete, and the "
+        "theorem is for rows of a density."
+    )
+    return replace(finding, outcome=Outcome.NONE_FOUND, sentence=sentence)
+
+
+def _in_other_places(samples: Samples, X: np.ndarray, gauge: Gauge, columns: np.ndarray) -> Iterator[Finding]:
+    found = other_places(X, gauge, columns, LIMITS.same)
+    rivals = refitted(samples, gauge, [rival for _, rival in found])
+    kept = [(units, rival) for (units, _), rival in zip(found, rivals, strict=True) if agree(samples, gauge, rival)]
+    if kept:
+        yield _places_finding(kept)
+
+
+def _places_finding(kept: list[tuple[tuple[int, ...], Network]]) -> Finding:
+    units = tuple(sorted({i for group, _ in kept for i in group}))
+    return Finding(
+        Outcome.FOUND,
+        f"A network in which {named(units)} have taken each other's places at some levels of the discrete inputs fits as well: "
+        "nothing tells which part belongs to which. Give rows elsewhere.",
+        number=float(len(kept)),
+        limit=0.0,
+        units=units,
+        rivals=tuple(rival for _, rival in kept),
+    )
+
+
+def examine_noisy(samples: Samples, gauge: Gauge, ceiling: float, *, rng: np.random.Generator) -> tuple[Finding, ...]:
+    """Other networks whose Σ w r² is at most `ceiling` after a refit; an empty tuple where none was found."""
+    X = some_inputs(samples)
+    columns = discrete_columns(X)
+    found = [same_function(gauge), reflected_below(samples, gauge, ceiling), pieces_below(samples, gauge, ceiling)]
+    if columns.any():
+        places = other_places(X, gauge, columns, LIMITS.noisy_places)
+        kept = below(samples, gauge, places, ceiling)
+        found += [_places_finding(kept) if kept else None, few_values(X, gauge, LIMITS.noisy_values)]
+    return tuple(finding for finding in found if finding is not None)

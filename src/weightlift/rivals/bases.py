@@ -1,0 +1,210 @@
+"""Disjoint bases among slope vectors, and the 0/1 vectors of a column space: exact arithmetic modulo a prime.
+
+Ranks modulo p never exceed ranks over Q, and a 0/1 vector of a rational column space whose pivot minor is not divisible by p
+is one modulo p. So a basis that is found is one, and the list of vectors holds every true one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from weightlift.rivals.limits import LIMITS, PRIME
+
+
+def residue(value: float) -> int:
+    """A float, which is the rational m/2ᵉ, modulo p."""
+    numerator, denominator = float(value).as_integer_ratio()
+    return numerator % PRIME * pow(denominator % PRIME, -1, PRIME) % PRIME
+
+
+@dataclass(frozen=True, eq=False)
+class Slopes:
+    """Rows α + (1 − α) B of a 0/1 matrix B (n, k), α a residue, and, where `ones`, a column of ones: S or [S, 1] modulo p."""
+
+    B: np.ndarray  # (n, k) float 0/1
+    alpha: int = 0
+    ones: bool = False
+
+    @property
+    def width(self) -> int:
+        return int(self.B.shape[1]) + self.ones
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """(m, width) residues."""
+        S = (self.alpha + (1 - self.alpha) * self.B[rows].astype(np.int64)) % PRIME
+        return np.hstack([S, np.ones((len(S), 1), dtype=np.int64)]) if self.ones else S
+
+    def times(self, M: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """S[rows] M modulo p for residues M (width, m), by floating-point products that are exact."""
+        k = self.B.shape[1]
+        product = (self.B[rows] @ M[:k].astype(float)).astype(np.int64) % PRIME
+        total = M[:k].sum(axis=0) % PRIME
+        product = (self.alpha * total + (1 - self.alpha) % PRIME * product) % PRIME
+        return np.asarray((product + M[k]) % PRIME) if self.ones else np.asarray(product)
+
+
+def disjoint_bases(slopes: Slopes, wanted: int) -> int:
+    """How many disjoint bases of R^width the rows hold, by greedy search, at most `wanted`.
+
+    Each basis is completed in order of leverage, least first: rows in common directions before the rare ones, which are
+    spent one at a time.
+    """
+    order = _common_first(slopes)
+    found = 0
+    while found < wanted and len(order) >= slopes.width:
+        used = _basis(slopes, order)
+        if used is None:
+            break
+        order = np.delete(order, used)
+        found += 1
+    return found
+
+
+def _common_first(slopes: Slopes) -> np.ndarray:
+    S = np.hstack([slopes.B, np.ones((len(slopes.B), 1))])
+    gram = S.T @ S
+    leverage = ((S @ np.linalg.pinv(gram, hermitian=True)) * S).sum(axis=1)
+    return np.argsort(np.round(leverage, 9), kind="stable")
+
+
+def _basis(slopes: Slopes, order: np.ndarray) -> np.ndarray | None:
+    """Positions in `order` of the first independent rows, or None where they do not span."""
+    used, functionals = _independent(slopes.take(order[: 2 * slopes.width]))
+    while functionals.shape[1]:
+        outside = slopes.times(functionals, order).any(axis=1)
+        if not outside.any():
+            return None
+        row = int(np.argmax(outside))
+        used = np.append(used, row)
+        functionals = _annihilated(functionals, slopes.take(order[row : row + 1])[0])
+    return used
+
+
+def _independent(S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The first independent rows of S (m, K), and functionals (K, K − rank) that vanish on all of them."""
+    K = S.shape[1]
+    used: list[int] = []
+    A, T = S.T.copy(), np.eye(K, dtype=np.int64)  # T A has the rows of S as its columns
+    for step in range(K):
+        alive = np.asarray(A[step:].any(axis=0))
+        column = int(np.argmax(alive))
+        if not alive[column]:
+            return np.array(used, dtype=int), T[step:].T
+        pivot = step + int(np.argmax(A[step:, column] != 0))
+        A[[step, pivot]], T[[step, pivot]] = A[[pivot, step]], T[[pivot, step]]
+        inverse = pow(int(A[step, column]), -1, PRIME)
+        factor = A[step + 1 :, column] * inverse % PRIME
+        A[step + 1 :] = (A[step + 1 :] - factor[:, None] * A[step]) % PRIME
+        T[step + 1 :] = (T[step + 1 :] - factor[:, None] * T[step]) % PRIME
+        used.append(column)
+    return np.array(used), T[K:].T
+
+
+def _annihilated(functionals: np.ndarray, row: np.ndarray) -> np.ndarray:
+    """Those combinations of functionals (K, m) that vanish on the row as well, (K, m − 1)."""
+    values = np.array([int(v) for v in (row[:, None] * functionals % PRIME).sum(axis=0) % PRIME])
+    pivot = int(np.argmax(values != 0))
+    factor = values * pow(int(values[pivot]), -1, PRIME) % PRIME
+    return np.delete((functionals - functionals[:, [pivot]] * factor) % PRIME, pivot, axis=1)
+
+
+def spanned(slopes: Slopes, columns: np.ndarray) -> np.ndarray:
+    """(m,) which columns (n, m) of residues lie in the column space of S (n, K), of rank K modulo p."""
+    every = np.arange(len(slopes.B))
+    at = _basis(slopes, every)
+    if at is None or not columns.shape[1]:
+        return np.ones(columns.shape[1], dtype=bool)
+    back = inverse(slopes.take(at))
+    coordinates = np.zeros((slopes.width, columns.shape[1]), dtype=np.int64)
+    for row in range(slopes.width):  # residues times residues: no floating-point product
+        coordinates[row] = (back[row][:, None] * columns[at] % PRIME).sum(axis=0) % PRIME
+    return np.asarray((slopes.times(coordinates, every) == columns).all(axis=0))
+
+
+def binary_vectors(B: np.ndarray) -> np.ndarray | None:
+    """(n, m) every vector of the column space of B (n, r), 0/1 and of rank r modulo p, whose entries are 0 and 1 alone.
+
+    With u the entries at r pivot rows, v = G u, G = B B_pivots⁻¹; u = (u₁, u₂), and at a few check rows with random
+    multipliers ρ the half sums meet: ρᵀG₁u₁ = ρᵀt − ρᵀG₂u₂ for some t ∈ {0, 1}ᴸ. None where that takes too long.
+    """
+    n, r = B.shape
+    if r > LIMITS.listed_units:
+        return None
+    order = np.random.default_rng(0).permutation(n)
+    if (at := _basis(Slopes(B), order)) is None:
+        return None
+    back = inverse(B[order[at]].astype(np.int64))
+    G = _times(B[np.delete(order, at)[: LIMITS.listed_rows * r]], back)
+    U = _filtered(_bits(np.arange(2**r), r), G) if r <= LIMITS.few_bits or not len(G) else _met(G)
+    if U is None:
+        return None
+    V = _times(B, _times(U, back.T).T)
+    return np.asarray(V[:, (V <= 1).all(axis=0)] == 1)
+
+
+def _met(G: np.ndarray) -> np.ndarray | None:
+    """The u ∈ {0, 1}ʳ with G u ∈ {0, 1}, by halves that meet at the rows whose entries are most various."""
+    r, half = G.shape[1], G.shape[1] // 2
+    variety = np.array([len(np.unique(row)) for row in G])
+    checks = G[np.argsort(-variety, kind="stable")[: LIMITS.check_rows]]
+    rho = np.random.default_rng(0).integers(1, PRIME, len(checks))
+    g = (rho[:, None] * checks % PRIME).sum(axis=0) % PRIME
+    left, right = _subset_sums(g[:half]), _subset_sums(g[half:])
+    order = np.argsort(left, kind="stable")
+    left, down = left[order], np.argsort(-right, kind="stable")
+    found, pairs = [], 0
+    for target in _subset_sums(rho):
+        turned = np.roll(down, -int(np.count_nonzero(right > target)))  # target − right modulo p, in ascending order
+        wanted = (target - right[turned]) % PRIME
+        start, stop = (np.searchsorted(left, wanted, side=side) for side in ("left", "right"))
+        counts = stop - start
+        pairs += int(counts.sum())
+        if pairs > LIMITS.pairs:
+            return None
+        second = np.repeat(turned, counts)
+        first = order[np.repeat(stop - np.cumsum(counts), counts) + np.arange(len(second))]
+        found.append(_filtered(np.hstack([_bits(first, half), _bits(second, r - half)]), G))
+    return np.unique(np.concatenate(found), axis=0)
+
+
+def inverse(A: np.ndarray) -> np.ndarray:
+    """A⁻¹ modulo p of a square matrix of residues."""
+    K = len(A)
+    M = np.hstack([A % PRIME, np.eye(K, dtype=np.int64)])
+    for step in range(K):
+        pivot = step + int(np.argmax(M[step:, step] != 0))
+        M[[step, pivot]] = M[[pivot, step]]
+        M[step] = M[step] * pow(int(M[step, step]), -1, PRIME) % PRIME
+        factor = M[:, step].copy()
+        factor[step] = 0
+        M = (M - factor[:, None] * M[step]) % PRIME
+    return M[:, K:]
+
+
+def _times(B: np.ndarray, M: np.ndarray) -> np.ndarray:
+    """B M modulo p for 0/1 B and residues M: exact in floating point."""
+    return np.asarray((B.astype(float) @ M.astype(float)).astype(np.int64) % PRIME)
+
+
+def _subset_sums(g: np.ndarray) -> np.ndarray:
+    """(2ᵐ,) Σ of g over the bits of each number, modulo p."""
+    sums = np.zeros(1, dtype=np.int64)
+    for value in g:
+        sums = np.concatenate([sums, (sums + value) % PRIME])
+    return sums
+
+
+def _filtered(U: np.ndarray, G: np.ndarray) -> np.ndarray:
+    """The rows u of U with G u ∈ {0, 1} everywhere, more of G at a time as the candidates dwindle."""
+    start, size = 0, 4
+    while start < len(G) and len(U):
+        parts = [U[i : i + LIMITS.block] for i in range(0, len(U), LIMITS.block)]
+        U = np.concatenate([part[(_times(part, G[start : start + size].T) <= 1).all(axis=1)] for part in parts])
+        start, size = start + size, 2 * size
+    return U
+
+
+def _bits(numbers: np.ndarray, count: int) -> np.ndarray:
+    return np.asarray((numbers[:, None] >> np.arange(count)) & 1, dtype=np.int64)

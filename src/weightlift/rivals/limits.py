@@ -1,0 +1,46 @@
+"""The numbers of this room, each with its reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+PRIME = 2**31 - 1  # products of two residues fit int64; a 0/1 matrix times residues is exact in float64 up to 2²² columns
+
+
+@dataclass(frozen=True)
+class Limits:
+    on_kink: float = 1e-9  # |z| beside |x|ᵀ|w| + |b| below which a side is chance: units are known to 1e-12 or better
+    rows: int = 2**17  # rows whose sides are kept, those with the least hashes: 16 MB with their keys at k = 1000
+    listed_units: int = 36  # 2¹⁸ sums a half, eight values of the check rows: 0.7 s
+    listed_rows: int = 64  # rows a column that the vectors are sifted by; those that remain are checked on all
+    few_bits: int = 12  # 2¹² vectors are tried one by one
+    block: int = 2**18  # vectors that are sifted at a time: 64 MB at r = 36
+    check_rows: int = 3  # 2³ targets a half sum: 2³⁰⁺³/2³¹ pairs by chance at k = 30
+    pairs: int = 2**23  # halves that may match before the listing counts as too long: 1 s
+    extras: int = 24  # new columns from which rivals are built; more are reported as unexamined
+    swaps: int = 4  # units exchanged at once where the proof does not reach
+    choices: int = 200_000  # exchanges of units that are solved: 1 s at four units
+    subsets: int = 50_000  # sets of units whose cells are looked at: all of four among 30, 1 s
+    some: int = 1024  # rows that are looked at one by one: what is wrong on none of them is then checked on all
+    spare: int = 8  # equations beyond the parameters: two exclude a rival, eight keep the conditioning
+    features: int = 24  # random units of the class that count the equations; three times what is asked for
+    flat: float = 1e-7  # relative size below which a feature's part off the range of J is rounding
+    agreement: float = 1e3  # a rival's residual in rounding bounds: a refit need not end as exactly as the fit
+    same: float = 1e-7  # relative distance below which two units are one
+    independent: float = 1e-9  # least singular value beside the largest of the units' polynomials
+    same_function: float = 1e-9  # change of the function beside its units' below which a reflection leaves it as it is
+    noisy_places: float = 0.2  # relative width within which noise may have moved the units that change places
+    noisy_values: float = 1e-3  # relative difference below which noisy values of z are one
+    moved: float = 1e-6  # relative change of a unit in a rival that concerns it; refits end at 1e-9
+    compared: int = 8  # rivals whose units are compared with the network's
+    suspect: float = 1e-3  # change of f beside y that a shift of the units may undo; what it leaves is its square
+    patterns: int = 32  # reflected networks that are refitted
+    sets: int = 10  # units of which all sets are reflected
+    iterations: int = 25  # of a refit; a right one converges in five
+    memory: int = 2**23  # floats for the normal equations of all refits together
+    damping: float = 1e-6  # a refit starts beside its end: nearly undamped
+    levels: int = 256  # different places of discrete columns that are looked at
+    atom: float = 0.02  # share of the rows with one value that makes a column discrete
+
+
+LIMITS = Limits()

@@ -1,0 +1,364 @@
+"""Kinked φ: whether the pieces of f determine its units (docs/certificate_theory.md, T2).
+
+Between kinks f is a polynomial, its piece, S Θ at the rows: S = α + (1 − α) B the slopes of the units there, B their sides, and
+Θ (k, m) the units' polynomials a z^q. If the rows of S hold q + 1 disjoint bases, q the coordinates of a unit, every network
+that agrees on all rows has the same pieces. If, moreover, no integer combination of the rows of Θ vanishes, its slopes have the
+same column space. So each column of its sides is a 0/1 vector v with α + (1 − α) v in that of S: list them. A new one is
+the sides of a unit only if a hyperplane separates its rows; those that one does may replace others, and each exchange is
+solved for and tried. Cost  one pass, 2^{k/2} sums, and O(k³) for each basis.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from weightlift.evidence.gauge import Gauge
+from weightlift.network import Network
+from weightlift.rivals.bases import Slopes, binary_vectors, disjoint_bases, residue, spanned
+from weightlift.rivals.cells import cells, distinct, inputs
+from weightlift.rivals.finding import Finding, Outcome
+from weightlift.rivals.limits import LIMITS
+from weightlift.rivals.trial import agree, below, named
+from weightlift.samples import Samples
+
+DENSITY = "the rows were drawn independently from a density"
+RELATIONS = "no integer combination of the units' polynomials vanishes: there are more units than coefficients"
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """The sides at independent rows, and the units' polynomials on them."""
+
+    gauge: Gauge
+    alpha: float  # φ = α z^q below the kink and z^q above it, up to a common factor
+    X: np.ndarray  # (m, d) some of the rows, clear of the kinks
+    B: np.ndarray  # (n, k) sides at the independent rows
+    different: np.ndarray  # (cells, k) its different rows
+    theta: np.ndarray  # (k, m)
+
+    @classmethod
+    def of(cls, samples: Samples, gauge: Gauge, alpha: float) -> Pieces:
+        B, X = cells(samples, gauge)
+        return cls(gauge, alpha, X, B, distinct(B), polynomials(gauge.network))
+
+    @property
+    def S(self) -> np.ndarray:
+        return np.asarray(self.alpha + (1 - self.alpha) * self.different)
+
+    @property
+    def units(self) -> tuple[int, ...]:
+        return tuple(range(self.gauge.network.n_units))
+
+    @property
+    def constant(self) -> bool:
+        """Whether c may take up constants of the units."""
+        return self.gauge.free.c and self.gauge.free.b
+
+    def null(self) -> np.ndarray:
+        """(k,) how much each unit takes part in changes of the units that no piece sees."""
+        k = self.S.shape[1]
+        S = np.hstack([self.S, np.ones((len(self.S), 1))]) if self.constant else self.S
+        values, vectors = np.linalg.eigh(S.T @ S)
+        return np.asarray((vectors[:k, values <= LIMITS.independent * max(values[-1], 1.0)] ** 2).sum(axis=1))
+
+
+def ratio(network: Network) -> float | None:
+    """α of φ = α z^q below the kink and z^q above it; None for any other φ."""
+    phi = network.activation
+    if phi.kinks != (0.0,) or phi.degree not in (1.0, 2.0):
+        return None
+    left, right = (float(v) for v in phi(np.array([-1.0, 1.0])))
+    return left * (-1) ** int(phi.degree) / right if right else None
+
+
+def polynomials(net: Network) -> np.ndarray:
+    """(k, m) coefficients of a z or a z², the constant last."""
+    V = np.vstack([net.W, net.b])
+    if net.activation.degree == 1:
+        return np.asarray((net.a * V).T)
+    upper = np.triu_indices(len(V))
+    return np.asarray((net.a * V[upper[0]] * V[upper[1]]).T)
+
+
+def examine_pieces(samples: Samples, gauge: Gauge, alpha: float) -> tuple[Finding, ...]:
+    """Whether other units have the same pieces on the rows, and whether all that agree must have them."""
+    pieces = Pieces.of(samples, gauge, alpha)
+    if not len(pieces.B):
+        return (Finding(Outcome.UNEXAMINED, "No row is clear of the kinks; give rows elsewhere."),)
+    null = pieces.null()
+    if (loose := np.flatnonzero(null > LIMITS.same)).size:
+        units = tuple(loose.tolist())
+        return (
+            Finding(
+                Outcome.FOUND,
+                f"Between the kinks the rows see {named(units)} only together, or not at all: moved against each other they "
+                "agree on every row. Give rows on the other sides.",
+                units=units,
+            ),
+            *_by_subsets(samples, pieces, tuple(np.flatnonzero(null <= LIMITS.same).tolist())),
+        )
+    needed = gauge.free.inputs(gauge.network.n_inputs) + 1
+    bases = disjoint_bases(Slopes(pieces.B, residue(alpha), pieces.constant), needed)
+    candidates = _listed(pieces)
+    if candidates is None:
+        return _by_subsets(samples, pieces, pieces.units)
+    return (_judged(samples, pieces, candidates, bases, needed),)
+
+
+def pieces_below(samples: Samples, gauge: Gauge, ceiling: float) -> Finding | None:
+    """Other units with nearly the same pieces whose refit has Σ w r² ≤ ceiling; noise may have put rows on a wrong side."""
+    alpha = ratio(gauge.network)
+    if alpha is None:
+        return None
+    pieces = Pieces.of(samples, gauge, alpha)
+    if not len(pieces.B) or (pieces.null() > LIMITS.same).any() or (candidates := _listed(pieces)) is None:
+        return None
+    exchange = Exchange.of(pieces, pieces.units, candidates)
+    proposals = itertools.islice(exchange.proposals(LIMITS.noisy_places), LIMITS.patterns)
+    kept = below(samples, gauge, list(proposals), ceiling)
+    return _rivalled(kept) if kept else None
+
+
+def _listed(pieces: Pieces) -> np.ndarray | None:
+    """(cells, m) the sides, other than the units' own, whose slopes lie in the column space of S."""
+    B, alpha, even = pieces.different, pieces.alpha, pieces.alpha == -1.0
+    space = _independent_columns(B if alpha == 0.0 else np.hstack([B, np.ones((len(B), 1))]))
+    V = binary_vectors(space)
+    if V is None:
+        return None
+    own = {column.tobytes() for column in (B.T > 0)} | ({column.tobytes() for column in (B.T == 0)} if even else set())
+    new = [v for v in V.T if v.tobytes() not in own and (v.any() or alpha)]
+    candidates = np.array(new, dtype=bool).reshape(len(new), len(B)).T
+    slopes = Slopes(B, residue(alpha))
+    kept = spanned(slopes, Slopes(candidates.astype(float), residue(alpha)).take(np.arange(len(B))))
+    return candidates[:, kept]
+
+
+def _independent_columns(B: np.ndarray) -> np.ndarray:
+    """Columns of B that are a basis of its column space."""
+    from scipy.linalg import qr
+
+    R, order = qr(B.T @ B, mode="r", pivoting=True)
+    sizes = np.abs(np.diagonal(R))
+    return np.asarray(B[:, np.sort(order[sizes > LIMITS.independent * sizes[0]])])
+
+
+def _judged(samples: Samples, pieces: Pieces, candidates: np.ndarray, bases: int, needed: int) -> Finding:
+    exchange = Exchange.of(pieces, pieces.units, candidates)
+    if rivals := _agreeing(samples, exchange):
+        return _rivalled(rivals)
+    related = _related(pieces)
+    if bases < needed:
+        why = f"the rows hold {bases} disjoint bases of slopes, {needed} would prove it"
+    elif related is None:
+        why = "the units' polynomials obey a linear relation"
+    elif not exchange.complete:
+        why = f"the rows leave {exchange.C.shape[1]} other sides, of which {LIMITS.swaps} at a time were tried"
+    else:
+        return Finding(
+            Outcome.IMPOSSIBLE,
+            f"No other units agree on these rows: the slopes there hold {needed} disjoint bases, so that every network of this "
+            f"width that agrees has the same pieces, and no other kinks have them ({_count(candidates.shape[1])}).",
+            number=float(bases),
+            limit=float(needed),
+            assumes=(DENSITY, *related),
+        )
+    return Finding(
+        Outcome.NONE_FOUND,
+        f"No other units with the same pieces on these rows were found; tested, not proved: {why}.",
+        number=float(bases),
+        limit=float(needed),
+        assumes=(DENSITY,),
+    )
+
+
+def _count(new: int) -> str:
+    return "no other sides are possible" if not new else f"{new} other sides are possible, none of them with units"
+
+
+def _related(pieces: Pieces) -> tuple[str, ...] | None:
+    """What must be assumed that the units' polynomials have no integer relation; None where they may have one.
+
+    Constants do not count where c may take them up.
+    """
+    theta = pieces.theta[:, : pieces.theta.shape[1] - pieces.gauge.free.c]
+    theta = theta / np.linalg.norm(theta, axis=1, keepdims=True)
+    theta = theta[:, np.abs(theta).max(axis=0) > 0]
+    k, m = theta.shape
+    if k > m:
+        return (RELATIONS,) if not _small_relation(theta) else None
+    values = np.linalg.svd(theta, compute_uv=False)
+    return () if values[-1] > LIMITS.independent * values[0] else None
+
+
+def _small_relation(theta: np.ndarray) -> bool:
+    """Whether two or three rows are dependent."""
+    k = len(theta)
+    gram = theta @ theta.T
+    pairs = 1.0 - gram[np.triu_indices(k, 1)] ** 2
+    if pairs.min(initial=1.0) <= LIMITS.independent:
+        return True
+    i, j, m = np.array(list(itertools.combinations(range(k), 3))).reshape(-1, 3).T
+    a, b, c = gram[i, j], gram[i, m], gram[j, m]
+    return bool((1 + 2 * a * b * c - a**2 - b**2 - c**2).min(initial=1.0) <= LIMITS.independent)
+
+
+def _agreeing(samples: Samples, exchange: Exchange) -> list[tuple[tuple[int, ...], Network]]:
+    proposals = exchange.proposals(LIMITS.same)
+    agreeing = (found for found in proposals if agree(samples, exchange.pieces.gauge, found[1]))
+    return list(itertools.islice(agreeing, LIMITS.patterns))
+
+
+def _rivalled(rivals: list[tuple[tuple[int, ...], Network]]) -> Finding:
+    units = tuple(sorted({i for moved, _ in rivals for i in moved}))
+    return Finding(
+        Outcome.FOUND,
+        f"Another network of this width, with other kinks for {named(units)}, agrees on every row: they lie in too few places "
+        "to tell which is right. Give rows elsewhere.",
+        number=float(len(rivals)),
+        limit=0.0,
+        units=units,
+        rivals=tuple(rival for _, rival in rivals),
+    )
+
+
+def _by_subsets(samples: Samples, pieces: Pieces, units: tuple[int, ...]) -> tuple[Finding, ...]:
+    """Rivals that differ in two to four of these units, the others being common; only for the few cells that those see."""
+    known = dict[tuple[int, int], np.ndarray]()
+    tried, found = 0, []
+    B = pieces.different[: LIMITS.rows // 8].astype(np.int64)
+    for size in range(2, LIMITS.swaps + 1):
+        for chosen in itertools.islice(itertools.combinations(units, size), max(0, LIMITS.subsets - tried)):
+            tried += 1
+            seen = np.flatnonzero(np.bincount(B[:, chosen] @ (1 << np.arange(size)), minlength=2**size))
+            if (key := (size, int((1 << seen).sum()))) not in known:
+                known[key] = _new_on(((seen[:, None] >> np.arange(size)) & 1).astype(float), pieces.alpha)
+            if (new := known[key]).size:
+                codes = pieces.different[:, chosen].astype(np.int64) @ (1 << np.arange(size))
+                columns = new[np.searchsorted(seen, codes)]
+                found += _agreeing(samples, Exchange.of(pieces, chosen, columns))
+    if found:
+        return (_rivalled(found),)
+    if not tried:
+        return ()
+    sentence = (
+        f"No other units with the same pieces on these rows were found among exchanges of two to {LIMITS.swaps} of "
+        f"{len(units)} units, {tried} sets of them; tested, not proved."
+    )
+    return (Finding(Outcome.NONE_FOUND, sentence, number=0.0, limit=float(tried), units=units, assumes=(DENSITY,)),)
+
+
+def _new_on(B: np.ndarray, alpha: float) -> np.ndarray:
+    """(cells, m) all 0/1 vectors whose slopes are combinations of those of B (cells, size ≤ 4), other than its own."""
+    S = alpha + (1 - alpha) * B
+    vectors = ((np.arange(2 ** len(B))[:, None] >> np.arange(len(B))) & 1).astype(float)
+    slopes = alpha + (1 - alpha) * vectors
+    rest = slopes - slopes @ np.linalg.pinv(S).T @ S.T
+    own = {tuple(column) for column in B.T} | ({tuple(1 - column) for column in B.T} if alpha == -1.0 else set())
+    new = [v for v, r in zip(vectors, rest, strict=True) if np.abs(r).max() < LIMITS.same and tuple(v) not in own]
+    return np.array([v for v in new if v.any() or alpha]).reshape(-1, len(B)).T > 0
+
+
+@dataclass(frozen=True, eq=False)
+class Exchange:
+    """New sides that some units may give way to: only those that a hyperplane separates on the rows at hand."""
+
+    pieces: Pieces
+    units: tuple[int, ...]
+    C: np.ndarray  # (units, m) the new slopes as combinations of the units' own
+    sides: np.ndarray  # (rows, m)
+    here: np.ndarray  # (rows, q) x̃
+
+    @classmethod
+    def of(cls, pieces: Pieces, units: tuple[int, ...], candidates: np.ndarray) -> Exchange:
+        net, alpha, X = pieces.gauge.network, pieces.alpha, pieces.X
+        C = np.linalg.lstsq(pieces.S[:, units], alpha + (1 - alpha) * candidates)[0]
+        Z = X @ net.W[:, units] + net.b[list(units)]
+        slopes = (alpha + (1 - alpha) * (Z > 0)) @ C
+        sides, here = (slopes - alpha) / (1 - alpha) > 0.5, inputs(X, pieces.gauge)
+        possible = [e for e in range(C.shape[1]) if separable(here, sides[:, e])]
+        return cls(pieces, units, C[:, possible], sides[:, possible], here)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every set of new sides is tried."""
+        return bool(self.C.shape[1] <= LIMITS.swaps)
+
+    def proposals(self, tolerance: float) -> Iterator[tuple[tuple[int, ...], Network]]:
+        """The units that change, and the network, for every exchange whose units have their sides on the rows."""
+        for new, old in itertools.islice(self._choices(), LIMITS.choices):
+            network = self._solved(new, old, tolerance)
+            if network is not None:
+                moved = np.abs(self.C[:, new]).max(axis=1) > LIMITS.same
+                yield tuple(u for u, m in zip(self.units, moved, strict=True) if m), network
+
+    def _choices(self) -> Iterator[tuple[list[int], list[int]]]:
+        """Sets of new sides, and of as many old units that they replace and that their slopes depend on."""
+        count, m = self.C.shape
+        for size in range(1, min(LIMITS.swaps, m, count) + 1):
+            for new in itertools.combinations(range(min(m, LIMITS.extras)), size):
+                support = np.flatnonzero(np.abs(self.C[:, new]).max(axis=1) > LIMITS.same)
+                for old in itertools.combinations(support.tolist(), size):
+                    if abs(np.linalg.det(self.C[np.ix_(old, new)])) > LIMITS.same:
+                        yield list(new), list(old)
+
+    def _solved(self, new: list[int], old: list[int], tolerance: float) -> Network | None:
+        """The network with the new units in the places of the old ones, S Θ being the same."""
+        gauge, net, chosen = self.pieces.gauge, self.pieces.gauge.network, list(self.units)
+        theta, C = self.pieces.theta[chosen], self.C[:, new]
+        fresh = np.linalg.solve(C[old], theta[old])
+        changed = theta - C @ fresh
+        changed[old] = fresh
+        if (solved := _units(changed, net, tolerance)) is None:
+            return None
+        V, signs = solved
+        sides = self.here @ np.vstack([net.W, net.b])[: self.here.shape[1], chosen] > 0
+        sides[:, old] = self.sides[:, new]
+        values = self.here @ V[:, : self.here.shape[1]].T * np.where(sides, 1.0, -1.0)
+        turn = np.where(values.sum(axis=0) < 0, -1.0, 1.0)
+        if (turn * values).min() < -tolerance * np.abs(values).max():
+            return None
+        W, b, a = net.W.copy(), net.b.copy(), net.a.copy()
+        W[:, chosen] = (V[:, : net.n_inputs] * turn[:, None]).T
+        if gauge.free.b:
+            b[chosen] = V[:, -1] * turn
+        a[chosen] = turn if net.activation.degree == 1 else signs
+        return Network(W, a, b, net.c, net.activation)
+
+
+def _units(theta: np.ndarray, net: Network, tolerance: float) -> tuple[np.ndarray, np.ndarray] | None:
+    """V (k, d + 1) and signs with polynomials s ⟨V, (x, 1)⟩^q, V up to sign; None if they are no squares."""
+    d = net.n_inputs
+    if net.activation.degree == 1:
+        return theta, np.ones(len(theta))
+    upper = np.triu_indices(d + 1)
+    M = np.zeros((len(theta), d + 1, d + 1))
+    M[:, upper[0], upper[1]] = theta
+    values, vectors = np.linalg.eigh((M + M.transpose(0, 2, 1)) / 2)
+    size = np.abs(values)
+    last = np.argmax(size, axis=1)
+    rows = np.arange(len(theta))
+    if (np.sort(size, axis=1)[:, :-1] > tolerance * size[rows, last][:, None]).any():
+        return None
+    return vectors[rows, :, last] * np.sqrt(size[rows, last])[:, None], np.sign(values[rows, last])
+
+
+def separable(here: np.ndarray, sides: np.ndarray) -> bool:
+    """Whether some ⟨θ, x̃⟩ is positive on one side of the rows and negative on the other: a linear programme."""
+    from scipy.optimize import linprog
+
+    rows = here * np.where(sides, 1.0, -1.0)[:, None]
+    rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.finfo(float).tiny)
+    q = here.shape[1]
+    answer = linprog(
+        np.append(np.zeros(q), -1.0),
+        A_ub=np.hstack([-rows, np.ones((len(rows), 1))]),
+        b_ub=np.zeros(len(rows)),
+        bounds=[(-1.0, 1.0)] * q + [(None, 1.0)],
+        method="highs",
+    )
+    return bool(answer.status != 0 or answer.fun < -LIMITS.on_kink)

@@ -1,0 +1,73 @@
+"""Whether a proposed network is a rival: other units, and agreement on every row; refits of proposals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.rows import Agreement
+from weightlift.namespaces import to_numpy
+from weightlift.network import Network
+from weightlift.refinement.gauss_newton import gauss_newton
+from weightlift.risk import Risk, Students
+from weightlift.rivals.limits import LIMITS
+from weightlift.samples import Samples
+
+
+def agree(samples: Samples, gauge: Gauge, rival: Network) -> bool:
+    """Whether other units agree on every row, nearly to rounding."""
+    level = float(samples.fold(Agreement(rival))[0])
+    return level <= LIMITS.agreement and not rival.equivalent(gauge.network, LIMITS.same)
+
+
+def below(
+    samples: Samples, gauge: Gauge, proposals: list[tuple[tuple[int, ...], Network]], ceiling: float
+) -> list[tuple[tuple[int, ...], Network]]:
+    """Of proposals, each with the units concerned, those that are other networks with Σ w r² ≤ ceiling once refitted."""
+    if not proposals:
+        return []
+    rivals = refitted(samples, gauge, [rival for _, rival in proposals])
+    squares = 2.0 * to_numpy(samples.fold(Risk(Students.of(*rivals)))[0])
+    return [
+        (units, rival)
+        for (units, _), rival, square in zip(proposals, rivals, squares.tolist(), strict=True)
+        if square <= ceiling and not rival.equivalent(gauge.network, LIMITS.same)
+    ]
+
+
+def changed(gauge: Gauge, rivals: list[Network]) -> tuple[int, ...]:
+    """The units that some rival does not have, up to the symmetries of φ."""
+    found = set[int]()
+    for rival in rivals[: LIMITS.compared]:
+        other = replace(gauge, network=rival if gauge.free.a else rival.absorbed())
+        units = [unit for j in range(rival.n_units) for unit in other.representatives(j)]
+        for i in range(gauge.network.n_units):
+            own, sign = gauge.unit(i)
+            near = (gauge.relative_distance(own, theta) for theta, its in units if its == sign)
+            if min(near, default=1.0) > LIMITS.moved:
+                found.add(i)
+    return tuple(sorted(found))
+
+
+def refitted(samples: Samples, gauge: Gauge, starts: list[Network]) -> list[Network]:
+    """All together; one by one where a singular matrix ends that, and as they are where it is their own."""
+    if not starts:
+        return []
+    names = gauge.free.names
+    try:
+        students = Students.of(*starts)
+        fit = gauss_newton(samples, students, free=names, iterations=LIMITS.iterations, tol=1e-6, damping=LIMITS.damping)
+    except np.linalg.LinAlgError:
+        return starts if len(starts) == 1 else [net for start in starts for net in refitted(samples, gauge, [start])]
+    return [fit.students.network(i) for i in range(len(starts))]
+
+
+def named(units: Iterable[int]) -> str:
+    """Units in words: "unit 3", "units 1, 2 and 5"."""
+    numbers = [str(int(i)) for i in units]
+    if len(numbers) == 1:
+        return f"unit {numbers[0]}"
+    return f"units {', '.join(numbers[:-1])} and {numbers[-1]}"
