@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 
 import weightlift as wl
 from weightlift.moments import HermiteMoment
-from weightlift.samples.stream import CPU_BLOCK_BYTES
+from weightlift.samples.limits import LIMITS
 
 ROWS, INPUTS = 200_000, 200
 REPEATS, IMPORTS = 9, 15
@@ -43,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
     ratio = import_ratio(times * IMPORTS)
     print(LINE.format(f"second moment / XᵀZ, n={ROWS}, d={INPUTS}, elapsed", f"{wall:.2f}", "1.3"))
     print(LINE.format("the same, CPU time", f"{cpu:.2f}", "1.3"))
-    print(LINE.format(f"arrays beside the data, in blocks of {CPU_BLOCK_BYTES / 2**20:g} MiB", f"{blocks:.2f}", "2"))
+    print(LINE.format(f"arrays beside the data, in blocks of {LIMITS.block_bytes / 2**20:g} MiB", f"{blocks:.2f}", "2"))
     print(LINE.format("import weightlift / import numpy, scipy.linalg", f"{ratio:.2f}", "1.5"))
     return 0
 
@@ -75,7 +75,7 @@ def traced_blocks() -> float:
     samples.mean(HermiteMoment(INPUTS, 2))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    return peak / CPU_BLOCK_BYTES
+    return peak / LIMITS.block_bytes
 
 
 def import_ratio(repeats: int) -> float:

@@ -10,6 +10,7 @@ import importlib
 import importlib.util
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,17 @@ def seed(request: pytest.FixtureRequest) -> int:
 def rng(seed: int) -> np.random.Generator:
     """A generator for each of the seeds."""
     return np.random.default_rng(seed)
+
+
+@pytest.fixture
+def limits(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """`limits("weightlift.samples.stream", least_rows=2)`: other numbers of a room's `Limits`, in that module alone."""
+
+    def change(module: str, **numbers: Any) -> None:
+        room = importlib.import_module(module)  # a package may hold a function of the same name
+        monkeypatch.setattr(room, "LIMITS", replace(room.LIMITS, **numbers))
+
+    return change
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -8,6 +8,7 @@ from tests.conftest import optional
 import weightlift as wl
 from weightlift import plots
 from weightlift.errors import ArgumentError, ShapeError
+from weightlift.plots.limits import LIMITS
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +50,7 @@ def test_stages_and_their_risks(fitted):
     _, frame, y, model = fitted
     display = plots.StagesDisplay.from_estimator(model)
     ran = [s for s in model.recovery_.stages if np.isfinite(s.risk)]
-    np.testing.assert_allclose(display.points_.get_offsets()[:, 1], [max(s.risk, plots.LEAST_RISK) for s in ran])
+    np.testing.assert_allclose(display.points_.get_offsets()[:, 1], [max(s.risk, LIMITS.least_risk) for s in ran])
     assert display.points_.get_offsets()[-1, 0] == pytest.approx(sum(s.work for s in model.recovery_.stages))
     model = wl.OneHiddenLayerRegressor(2, warm_start=True).fit(frame, y).fit(frame, y)
     with pytest.raises(ArgumentError, match="no stages"):

@@ -163,7 +163,7 @@ def test_erf_is_an_arcsine(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize("activation", ALL, ids=str)
-def test_gram_is_symmetric_positive_and_blocked(activation: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gram_is_symmetric_positive_and_blocked(activation: Any, limits: Any) -> None:
     rng = np.random.default_rng(7)
     W, b = rng.standard_normal((3, 12)), rng.standard_normal(12)
     W[:, 3], W[:, 7], b[7] = 0.0, 2.0 * W[:, 5], -b[5]  # a constant unit, and a parallel pair
@@ -175,7 +175,7 @@ def test_gram_is_symmetric_positive_and_blocked(activation: Any, monkeypatch: py
     general = products(units, copy)  # does not know that they are the same
     tolerance[general.rows, general.columns] += 2 * general.cut
     assert np.all(np.abs(G - general.values) <= tolerance)
-    monkeypatch.setattr("weightlift.geometry.kernels.BLOCK", 64)
+    limits("weightlift.geometry.kernels", block=64)
     assert np.all(np.abs(G - gram(activation, W, b)) <= tolerance)
 
 

@@ -14,7 +14,8 @@ from matplotlib.figure import Figure
 
 import weightlift as wl
 from weightlift.errors import ArgumentError, ShapeError
-from weightlift.plots import LEAST_RISK, PHASES, AlignedUnits, ConvergenceDisplay, PhaseDisplay, UnitsDisplay
+from weightlift.plots import PHASES, AlignedUnits, ConvergenceDisplay, PhaseDisplay, UnitsDisplay
+from weightlift.plots.limits import LIMITS
 
 
 @pytest.fixture(autouse=True)
@@ -121,7 +122,7 @@ def test_convergence_draws_every_curve_until_it_ends() -> None:
     assert display.ax_ is ax
     assert not pyplot.get_fignums()
     one, first, second = display.lines_
-    np.testing.assert_array_equal(one.get_ydata(), [1.0, 0.5, LEAST_RISK])  # zero is drawn at the foot
+    np.testing.assert_array_equal(one.get_ydata(), [1.0, 0.5, LIMITS.least_risk])  # zero is drawn at the foot
     np.testing.assert_array_equal(first.get_ydata(), [1.0, 0.1, np.nan, np.nan])
     np.testing.assert_array_equal(second.get_ydata(), bundle[:, 1])
     np.testing.assert_array_equal(second.get_xdata(), [0, 1, 2, 3])

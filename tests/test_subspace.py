@@ -34,7 +34,7 @@ def test_routes_agree_with_the_dense_eigenspace(filled, rng, as_xp):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_power_method_converges_or_says_that_it_has_not(seed, monkeypatch):
+def test_the_power_method_converges_or_says_that_it_has_not(seed, limits):
     """P2 = M3(I, I, α) of tanh with a random α: the least eigenvalue may be a thousandth of the largest."""
     truth = wl.teachers.conditioned(10, 4, activation="tanh", rng=seed)
     exact = samples.population(truth)
@@ -43,7 +43,7 @@ def test_the_power_method_converges_or_says_that_it_has_not(seed, monkeypatch):
     found = leading_subspace(exact, SecondMoment(1, alpha), 4, method="power")
     assert sine(found.V, truth.W) < 1e-6
     assert found.turn == 0.0
-    monkeypatch.setattr("weightlift.subspace.POWER_STEPS", 20)
+    limits("weightlift.subspace", power_steps=20)
     with pytest.warns(NotConvergedWarning, match="stopped after 20 steps"):
         stopped = leading_subspace(exact, SecondMoment(1, alpha), 4, method="power")
     assert 0.1 < stopped.turn / sine(stopped.V, found.V) < 10

@@ -19,14 +19,28 @@ from weightlift.namespaces import Array, to_numpy
 from weightlift.samples import RandomSigns, Residual, Samples
 
 METHODS = ("auto", "dense", "lanczos", "power")
-DENSE_LIMIT = 500
-TOLERANCE = 1e-9
-NOISE_SHARE = 3e-2  # of |λ_{k+1}|, the size of the sampling noise: a Ritz vector need not be more precise than that
-POWER_STEPS, POWER_PASSES = 100_000, 500  # on P2 formed, a few µs each; by products with the rows, a pass each
-UNSETTLED = 1e-3  # a subspace that would turn further than this is not the one asked for
-LANCZOS_PASSES = 25
-SHARPENING_SWEEPS, SHARPENING_SHARE = 3, 0.1  # a turn of a tenth of the sampling error is not worth another sweep
-SIGN_DRAWS, FLOOR_MARGIN, RELATIVE_FLOOR = 10, 1.05, 1e-9
+
+
+@dataclass(frozen=True)
+class Limits:
+    # which route
+    dense: int = 500  # inputs up to which the moment is formed: 2 MB, decomposed in less time than a pass takes
+    power_passes: int = 500  # at most
+    lanczos_passes: int = 25  # at most
+    power_steps: int = 100_000  # on a moment that is formed, where a step costs no pass
+    # when to stop
+    tolerance: float = 1e-9  # turn of an exact subspace: nine digits, as every source of the same rows gives them
+    noise_share: float = 3e-2  # of |λ_{k+1}|, the size of the sampling noise: a Ritz vector need not be more precise than that
+    sweeps: int = 3  # of regression on the subspace itself
+    sweep_share: float = 0.1  # a turn of a tenth of the sampling error is not worth another sweep
+    unsettled: float = 1e-3  # a subspace that would turn further than this is not the one asked for
+    # the noise floor
+    sign_draws: int = 10  # random signs whose largest eigenvalue is the floor: it is exceeded once in eleven
+    floor_margin: float = 1.05  # times that largest: eigenvalues of noise scatter by a few percent
+    relative_floor: float = 1e-9  # of the largest eigenvalue: below it an exact moment has none
+
+
+LIMITS = Limits()
 
 
 @dataclass(frozen=True)
@@ -94,7 +108,7 @@ def leading_subspace(
     rng = generator(rng)
     if method == "power":
         return _power_method(samples, P2, n_units, rng)
-    if method == "lanczos" or (method == "auto" and samples.d > DENSE_LIMIT):
+    if method == "lanczos" or (method == "auto" and samples.d > LIMITS.dense):
         return _block_lanczos(samples, P2, n_units, guess, rng)
     return _dense(samples, P2, n_units)
 
@@ -109,7 +123,7 @@ def even_subspace(
     [Jain, Meka & Dhillon 2010].
     """
     rng, found = generator(rng), start
-    for _ in range(SHARPENING_SWEEPS if n_units < samples.d else 0):
+    for _ in range(LIMITS.sweeps if n_units < samples.d else 0):
         V = found.V
         q = quadratic_fit(samples, V)
         rest = samples.map(Residual(q))
@@ -118,7 +132,7 @@ def even_subspace(
         previous, found = found, leading_subspace(rest, P2, n_units, method=method, guess=V, rng=rng)
         found = replace(found, method=f"{start.method} + hard thresholding", passes=previous.passes + found.passes + 2)
         noise = abs(found.next_eigenvalue / found.eigenvalues[-1])
-        if np.linalg.norm(found.V - V @ (V.T @ found.V), ord=2) <= max(TOLERANCE, SHARPENING_SHARE * noise):
+        if np.linalg.norm(found.V - V @ (V.T @ found.V), ord=2) <= max(LIMITS.tolerance, LIMITS.sweep_share * noise):
             break
     return found
 
@@ -134,7 +148,7 @@ def odd_subspace(samples: Samples, n_units: int, start: Subspace, *, sweeps: int
         unfolded = to_numpy(samples.mean(UnfoldedMoment(V))[0]).reshape(samples.d, -1)
         left, values, _ = np.linalg.svd(unfolded, full_matrices=False)
         previous, V, passes = V, left[:, :n_units], passes + 1
-        if np.linalg.norm(V - previous @ (previous.T @ V)) < TOLERANCE:
+        if np.linalg.norm(V - previous @ (previous.T @ V)) < LIMITS.tolerance:
             break
     following = float(values[n_units]) if len(values) > n_units else 0.0
     return Subspace(V, values[:n_units], following, f"{start.method} + orthogonal iteration", passes)
@@ -153,10 +167,10 @@ def estimate_rank(
     def magnitudes(source: Samples, count: int) -> np.ndarray:
         return leading_subspace(source, P2, count, rng=rng).eigenvalues
 
-    seeds = rng.integers(2**31, size=SIGN_DRAWS)
+    seeds = rng.integers(2**31, size=LIMITS.sign_draws)
     floor = max(float(np.abs(magnitudes(samples.map(RandomSigns(int(s))), 1)[0])) for s in seeds)
     values = magnitudes(samples, top)
-    threshold = max(FLOOR_MARGIN * floor, RELATIVE_FLOOR * abs(values[0]))
+    threshold = max(LIMITS.floor_margin * floor, LIMITS.relative_floor * abs(values[0]))
     return RankEstimate(int(np.sum(np.abs(values) > threshold)), values, floor)
 
 
@@ -174,7 +188,7 @@ def _power_method(samples: Samples, P2: SecondMoment, k: int, rng: np.random.Gen
     A step shrinks the error by (C + |λ_{k+1}|)/(C + |λ_k|): with C = 3|λ₁| and a λ_k of |λ₁|/1000, as a random α may make it
     where P2 = M3(I, I, α), that takes 10⁵ steps to nine digits. Up to d = 500 they are taken on P2 formed once.
     """
-    d, dense = samples.d, samples.d <= DENSE_LIMIT
+    d, dense = samples.d, samples.d <= LIMITS.dense
     matrix = P2.matrix(samples) if dense else None
     V = _orthonormal(rng.normal(size=(d, 2 * k)).reshape(d, 2, k))  # (d, 2, k): for +P2 and −P2
     signs = np.array([1.0, -1.0])[None, :, None]
@@ -183,14 +197,14 @@ def _power_method(samples: Samples, P2: SecondMoment, k: int, rng: np.random.Gen
         flat = V.reshape(d, 2 * k)
         return np.asarray(P2.times(samples, flat) if matrix is None else matrix @ flat).reshape(d, 2, k)
 
-    C, turns, most = 0.0, [np.inf], POWER_STEPS if dense else POWER_PASSES
+    C, turns, most = 0.0, [np.inf], LIMITS.power_steps if dense else LIMITS.power_passes
     for _ in range(most):
         product = times(V)
         norm = max(float(np.linalg.norm(product[:, i], ord=2)) for i in (0, 1))
         C = max(C, 3 * norm)
         previous, V = V, _orthonormal(C * V + signs * product)
         turns.append(_turn(previous, V))
-        if C > 0 and turns[-1] < TOLERANCE * norm / C:
+        if C > 0 and turns[-1] < LIMITS.tolerance * norm / C:
             break
     steps, product = len(turns) - 1, times(V)
     ritz = [np.linalg.eigh(_symmetric(V[:, i].T @ product[:, i])) for i in (0, 1)]
@@ -200,7 +214,7 @@ def _power_method(samples: Samples, P2: SecondMoment, k: int, rng: np.random.Gen
     order = np.argsort(-np.abs(values))[:k]
     chosen, _ = np.linalg.qr(basis[:, order])
     left = _turn_left(turns) if steps == most else 0.0
-    if left > UNSETTLED:
+    if left > LIMITS.unsettled:
         warnings.warn(
             f"the power method was stopped after {steps} steps with about {left:.2g} still to turn: |λ_k| is small. "
             "preset='default', or method='lanczos', does not depend on it.",
@@ -231,7 +245,7 @@ def _block_lanczos(
     Q = np.zeros((d, 0))
     PQ = np.zeros((d, 0))
     passes = 0
-    for _ in range(LANCZOS_PASSES):
+    for _ in range(LIMITS.lanczos_passes):
         passes += 1
         Q = np.hstack([Q, block])
         PQ = np.hstack([PQ, P2.times(samples, block)])
@@ -240,7 +254,7 @@ def _block_lanczos(
         values, vectors = values[order], vectors[:, order]
         residual = np.linalg.norm(PQ @ vectors[:, :k] - Q @ vectors[:, :k] * values[:k], axis=0)
         noise = abs(values[k]) if len(values) > k else 0.0
-        if residual.max() <= max(TOLERANCE * abs(values[0]), NOISE_SHARE * noise) or Q.shape[1] + 1 > d:
+        if residual.max() <= max(LIMITS.tolerance * abs(values[0]), LIMITS.noise_share * noise) or Q.shape[1] + 1 > d:
             break
         fresh = PQ[:, -block.shape[1] :]
         for _ in range(2):

@@ -52,7 +52,7 @@ def test_duplicating_a_row_equals_weight_two(rng):
             np.testing.assert_allclose(a, b, rtol=1e-12)
 
 
-def test_order_and_blocking_change_rounding_only(rng, monkeypatch):
+def test_order_and_blocking_change_rounding_only(rng, limits):
     X, y, w = data(rng, n=1000)
     source = samples.open(X, y, sample_weight=w)
     order = rng.permutation(1000)
@@ -65,8 +65,7 @@ def test_order_and_blocking_change_rounding_only(rng, monkeypatch):
         assert part.n == other.n
         for a, b in zip(part.mean(Moments()), other.mean(Moments()), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-13)
-    for name in ("CACHE_BYTES", "CPU_BLOCK_BYTES"):
-        monkeypatch.setattr(f"weightlift.samples.stream.{name}", 1024)
+    limits("weightlift.samples.stream", cache_bytes=1024, block_bytes=1024)
     for a, b in zip(expected, source.mean(Moments()), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-13)
 

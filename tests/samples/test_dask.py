@@ -308,9 +308,9 @@ class Sleep:
 
 
 @pytest.mark.parametrize("loss", [pytest.param("workers", marks=pytest.mark.slow), "scheduler"])
-def test_a_cluster_that_disappears_is_an_error(loss, monkeypatch, tmp_path):
+def test_a_cluster_that_disappears_is_an_error(loss, limits, tmp_path):
     distributed = optional("distributed")
-    monkeypatch.setattr(samples.dask, "PATIENCE", 3.0)
+    limits("weightlift.samples.dask", patience=3.0)
     started = [tool("scheduler", tmp_path, "--port", "0", "--host", "127.0.0.1")]
     started.append(tool("worker", tmp_path, "--no-nanny", "--nthreads", "1"))
     try:

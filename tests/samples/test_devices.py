@@ -12,7 +12,7 @@ from weightlift.refinement import gauss_newton
 from weightlift.refinement.normal_equations import Free, NormalEquations
 from weightlift.risk import Gradient, Hessian, HessianProduct, Risk, Students
 from weightlift.samples import Block, Covariance, RandomSigns, Whitening
-from weightlift.samples.stream import LEAST_ROWS
+from weightlift.samples.limits import LIMITS
 from weightlift.teachers import conditioned, draw
 
 D = 5
@@ -120,10 +120,10 @@ class Hungry:
 def test_smaller_blocks_are_tried_when_memory_runs_out(as_xp):
     X, y, _ = data(n=50_000)
     source = samples.open(as_xp(X), as_xp(y))
-    for room in (50_000, 3000, LEAST_ROWS):
+    for room in (50_000, 3000, LIMITS.least_rows):
         assert to_numpy(source.fold(Hungry(room))[0]) == pytest.approx(y.sum(), rel=1e-11)
-    with pytest.raises(errors.OutOfMemoryError, match=rf"Hungry on {LEAST_ROWS} rows .*2\.00 GiB.*fewer units") as caught:
-        source.fold(Hungry(LEAST_ROWS - 1))
+    with pytest.raises(errors.OutOfMemoryError, match=rf"Hungry on {LIMITS.least_rows} rows .*2\.00 GiB.*fewer") as caught:
+        source.fold(Hungry(LIMITS.least_rows - 1))
     assert isinstance(caught.value, MemoryError)
 
 

@@ -45,9 +45,9 @@ def folder(rows, tmp_path):
 
 
 @pytest.fixture(params=[2**24, 2**12])
-def batches(request, monkeypatch):
+def batches(request, limits):
     """One batch, and many."""
-    monkeypatch.setattr(parquet, "BATCH_BYTES", request.param)
+    limits("weightlift.samples.parquet", batch_bytes=request.param)
 
 
 @pytest.mark.usefixtures("batches")
@@ -103,7 +103,7 @@ def test_columns_are_chosen_and_ordered_by_name(rows, folder):
     assert samples.open(folder / "a.parquet", target="y", features=["x2"]).n == 1000
 
 
-def test_persist_keeps_small_parts_only(rows, folder, monkeypatch):
+def test_persist_keeps_small_parts_only(rows, folder, limits):
     X, y, w = rows
     part = samples.open(folder, target="y", weight="w").split(0.4, seed=1)[0].map(RandomSigns(2))
     kept = part.persist()
@@ -112,7 +112,7 @@ def test_persist_keeps_small_parts_only(rows, folder, monkeypatch):
         np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-11)
     expected = samples.open(X, y, sample_weight=w).split(0.4, seed=1)[0]
     assert [p.n for p in kept.split(0.5, 0.5, seed=9)] == [p.n for p in expected.split(0.5, 0.5, seed=9)]
-    monkeypatch.setattr(parquet, "PERSIST_BYTES", 1000)
+    limits("weightlift.samples.parquet", persist_bytes=1000)
     assert part.persist() is part
 
 
@@ -150,8 +150,8 @@ def test_nulls_and_infinities_are_found(rows, tmp_path):
 
 
 @pytest.mark.parametrize("row", [0, 1500, 2999])
-def test_infinities_are_found_in_any_batch(row, tmp_path, monkeypatch):
-    monkeypatch.setattr(parquet, "BATCH_BYTES", 2**12)
+def test_infinities_are_found_in_any_batch(row, tmp_path, limits):
+    limits("weightlift.samples.parquet", batch_bytes=2**12)
     X = np.zeros((3000, D))
     X[row, 2] = np.inf
     pq.write_table(table(X, np.ones(3000)), tmp_path / "infinite.parquet")

@@ -24,9 +24,8 @@ def test_whitened_rows_have_unit_covariance(rng, as_xp):
     np.testing.assert_allclose(scatter / weight, np.eye(4), atol=1e-11)
 
 
-def test_covariance_agrees_with_numpy_far_from_the_origin(rng, monkeypatch):
-    for name in ("CACHE_BYTES", "CPU_BLOCK_BYTES"):
-        monkeypatch.setattr(f"weightlift.samples.stream.{name}", 2048)
+def test_covariance_agrees_with_numpy_far_from_the_origin(rng, limits):
+    limits("weightlift.samples.stream", cache_bytes=2048, block_bytes=2048)
     X = correlated(rng, shift=1e6)
     w = rng.uniform(0.1, 2, size=500)
     source = samples.open(X, np.zeros(500), sample_weight=w)

@@ -1,6 +1,5 @@
 """δ, η_avg, η_var: definitions by brute force, the ensembles of the paper, and their invariances."""
 
-import importlib
 
 import numpy as np
 import pytest
@@ -65,9 +64,9 @@ def test_order_of_decomposition():
     assert assumptions(np.array([[1.0, 1.0]])).decomposition_order == np.inf
 
 
-def test_blocks_do_not_matter(rng, monkeypatch):
+def test_blocks_do_not_matter(rng, limits):
     W, V = rng.normal(size=(3, 10)), rng.normal(size=(3, 7))
     whole = largest_product(W), largest_product(W, V)
-    monkeypatch.setattr(importlib.import_module("weightlift.theory.assumptions"), "BLOCK_ENTRIES", 20)
+    limits("weightlift.theory.assumptions", block=20)
     assert (largest_product(W), largest_product(W, V)) == pytest.approx(whole, rel=1e-15)
     assert whole[1] == pytest.approx(np.abs(W.T @ V).max())

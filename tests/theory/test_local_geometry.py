@@ -13,7 +13,6 @@ from weightlift.theory import (
     empirical_spectrum,
     hessian_bounds,
     hessian_operator,
-    local_geometry,
     population_hessian,
     population_spectrum,
     positive_definite_radius,
@@ -54,12 +53,12 @@ def test_empirical_spectrum_tends_to_that_of_the_population(activation, rng):
     assert found.largest == pytest.approx(limit.largest, rel=0.03)
 
 
-def test_lanczos_and_the_dense_route_agree(rng, monkeypatch):
+def test_lanczos_and_the_dense_route_agree(rng, limits):
     teacher = teacher_of("squared_relu", 0)
     student = replace(teacher, W=teacher.W + 0.2 * rng.normal(size=teacher.W.shape))
     data = source(teacher, 2000, rng)
     dense = empirical_spectrum(data, student)
-    monkeypatch.setattr(local_geometry, "DENSE_LIMIT", 0)
+    limits("weightlift.theory.local_geometry", dense=0)
     lanczos = empirical_spectrum(data, student)
     assert lanczos.least == pytest.approx(dense.least, abs=1e-7 * dense.largest)
     assert lanczos.largest == pytest.approx(dense.largest, rel=1e-7)

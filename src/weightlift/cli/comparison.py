@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from weightlift.cli.limits import LIMITS
 from weightlift.errors import WeightliftError
 from weightlift.initialization import gaussian_init, tensor_init
 from weightlift.matching import match
@@ -23,9 +24,6 @@ from weightlift.risk import Students
 from weightlift.samples import Samples
 from weightlift.samples import open as open_samples
 from weightlift.threads import limited
-
-RANDOM_STARTS, DESCENT_STEPS, NEWTON_STEPS = 16, 1000, 60
-MAX_FLOPS = 3e10  # of a route by Gauss–Newton; a few seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,16 +77,16 @@ def _from_moments(samples: Samples, truth: Network, rng: np.random.Generator) ->
 
 
 def _from_random(samples: Samples, truth: Network, rng: np.random.Generator) -> list[Run]:
-    phi, steps = truth.activation, _steps(samples, truth, RANDOM_STARTS)
+    phi, steps = truth.activation, _steps(samples, truth, LIMITS.random_starts)
     if not steps:
         return []
-    starts = Students.of(*(gaussian_init(truth.n_inputs, truth.n_units, phi, rng=rng) for _ in range(RANDOM_STARTS)))
+    starts = Students.of(*(gaussian_init(truth.n_inputs, truth.n_units, phi, rng=rng) for _ in range(LIMITS.random_starts)))
     fit = gauss_newton(samples, starts, free="Wa", iterations=steps, unit=bool(phi.degree))
-    return [("Gauss–Newton, random starts", fit.history, [fit.students.network(i) for i in range(RANDOM_STARTS)])]
+    return [("Gauss–Newton, random starts", fit.history, [fit.students.network(i) for i in range(LIMITS.random_starts)])]
 
 
 def _descent(name: str, samples: Samples, start: Network) -> Run:
-    descent = gradient_descent(samples, start, iterations=DESCENT_STEPS)
+    descent = gradient_descent(samples, start, iterations=LIMITS.descent_steps)
     return name, descent.risks[:, None], [descent.network]
 
 
@@ -98,5 +96,5 @@ def _steps(samples: Samples, truth: Network, starts: int) -> int:
     A step costs n p² for the normal equations of p parameters, and 2p³/3 for each of three dampings.
     """
     p = truth.n_units * (truth.n_inputs + 1)
-    steps = min(NEWTON_STEPS, int(MAX_FLOPS / (starts * (samples.n * p**2 + 2 * p**3))))
+    steps = min(LIMITS.newton_steps, int(LIMITS.flops / (starts * (samples.n * p**2 + 2 * p**3))))
     return steps if steps >= 20 and samples.n > p else 0

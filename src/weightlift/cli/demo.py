@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from weightlift.cli.console import NOT_CERTIFIED, Force, Json, check_output, print_json, print_parts, working
+from weightlift.cli.limits import LIMITS
 from weightlift.cli.report import leading, leading_title, new_table, recovery_json, stage_table, verdict
 
 if TYPE_CHECKING:
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
 
 FIGURE = Path("weightlift-demo.png")
 FORMATS = (".png", ".pdf", ".svg")
-SHOWN = 2  # leading weights of a unit in its table
-TOLERANCE, NOISY_TOLERANCE = 0.01, 0.1  # largest error of a unit that counts as recovered; without noise [zhong2017, §7]
-ROWS_A_PARAMETER, NOISY_ROWS_A_PARAMETER = 3, 30
 
 
 def demo(
@@ -113,7 +111,7 @@ def _run(units: int, inputs: int, rows: int | None, activation: str, noise: floa
     planting, drawing, recovering, comparing = np.random.default_rng(seed).spawn(4)
     truth = wl.teachers.conditioned(inputs, units, activation=phi, rng=planting)
     if rows is None:
-        rows = n_parameters(inputs, units, phi) * (NOISY_ROWS_A_PARAMETER if noise else ROWS_A_PARAMETER)
+        rows = n_parameters(inputs, units, phi) * (LIMITS.noisy_rows_a_parameter if noise else LIMITS.rows_a_parameter)
     X, y = wl.draw(truth, rows, noise_std=noise, rng=drawing)
     with working("recovering"):
         began = time.perf_counter()
@@ -121,7 +119,7 @@ def _run(units: int, inputs: int, rows: int | None, activation: str, noise: floa
         seconds = time.perf_counter() - began
     risk = float(np.mean((recovery.network.predict(X) - y) ** 2) / np.mean(y**2))
     with working("comparing"):
-        routes = compare(X, y, truth, tolerance=NOISY_TOLERANCE if noise else TOLERANCE, rng=comparing)
+        routes = compare(X, y, truth, tolerance=LIMITS.noisy_tolerance if noise else LIMITS.tolerance, rng=comparing)
     return DemoResult(truth, rows, noise, seed, recovery, seconds, risk, AlignedUnits.of(recovery.network, truth), routes)
 
 
@@ -142,11 +140,11 @@ def _unit_table(units: AlignedUnits) -> Table:
     """Truth against estimate, one line a unit."""
     d, k = units.truth.shape
     table = new_table("Units")
-    for name in ("unit", "a", "estimate", leading_title(d, SHOWN), "estimate", "error"):
+    for name in ("unit", "a", "estimate", leading_title(d, LIMITS.compared_weights), "estimate", "error"):
         table.add_column(name, justify="right", no_wrap=True)
     for j in range(k):
         a, a_hat = (f"{v:+.6f}" for v in units.a[:, j])
-        w, w_hat = leading(units.truth[:, j], SHOWN), leading(units.estimate[:, j], SHOWN)
+        w, w_hat = leading(units.truth[:, j], LIMITS.compared_weights), leading(units.estimate[:, j], LIMITS.compared_weights)
         table.add_row(f"{j}", a, a_hat, w, w_hat, f"{units.match.errors[j]:.1e}")
     scale = "; ‖w‖ = 1" if units.match.truth.activation.degree else ""
     table.caption = f"error: ‖w − ŵ‖ / ‖w‖, largest {units.match.max_error:.1e}{scale}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from weightlift.cli.limits import LIMITS
+
 if TYPE_CHECKING:
     import numpy as np
     from rich.table import Table
@@ -12,7 +14,6 @@ if TYPE_CHECKING:
     from weightlift.network import Network
     from weightlift.recovery import Recovery
 
-SHOWN = 4  # leading weights of a unit in its table
 COLORS = {"EXACT": "green", "STATISTICAL": "green", "AMBIGUOUS": "yellow", "FAILED": "red"}
 
 
@@ -21,12 +22,12 @@ def network_table(network: Network) -> Table:
     import numpy as np
 
     table = new_table(f"{network!r}")
-    for name in ("unit", "a", "b", "‖w‖", leading_title(network.n_inputs, SHOWN)):
+    for name in ("unit", "a", "b", "‖w‖", leading_title(network.n_inputs, LIMITS.shown_weights)):
         table.add_column(name, justify="right")
     lengths = np.linalg.norm(network.W, axis=0)
     for j in range(network.n_units):
         numbers = (f"{v:.6g}" for v in (network.a[j], network.b[j], lengths[j]))
-        table.add_row(f"{j}", *numbers, leading(network.W[:, j], SHOWN))
+        table.add_row(f"{j}", *numbers, leading(network.W[:, j], LIMITS.shown_weights))
     return table
 
 

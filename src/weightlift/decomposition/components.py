@@ -14,10 +14,8 @@ from enum import Enum
 
 import numpy as np
 
+from weightlift.decomposition.limits import LIMITS
 from weightlift.decomposition.tensors import Real, apply_powers, compose, power_columns
-
-ROUNDING = 1e-12  # relative residual below which a decomposition counts as exact
-WORST_CONDITION = 1e8  # of the factors: beyond, no digit of the least component is left
 
 
 class DecompositionStatus(Enum):
@@ -94,10 +92,10 @@ def fit_components(
     c, U = canonical(c, U, order)
     residual = float(np.linalg.norm(T - compose(c, U, order)) / np.linalg.norm(T))
     condition = condition_number(U, span)
-    exact = residual <= ROUNDING
+    exact = residual <= LIMITS.exact_residual
     if failure is not None and not exact:
         status = failure
-    elif condition > WORST_CONDITION:
+    elif condition > LIMITS.condition:
         status = DecompositionStatus.ILL_CONDITIONED
     else:
         status = DecompositionStatus.EXACT if exact else DecompositionStatus.APPROXIMATE

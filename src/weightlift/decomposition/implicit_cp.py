@@ -19,12 +19,12 @@ from numpy.typing import ArrayLike
 
 from weightlift.arguments import count, generator
 from weightlift.decomposition.components import Decomposition, DecompositionStatus, fit_components, unit_columns
+from weightlift.decomposition.limits import LIMITS
 from weightlift.decomposition.tensors import Real, apply_powers, symmetric_tensor
 
 Form = Callable[[Real], tuple[Real, Real]]
 """U (n, r), unit columns → T(uᵢ, …, uᵢ) (r,) and T(I, uᵢ, …, uᵢ) (n, r)."""
 
-GUARD = 1e-12  # of the unit diagonal of G: keeps coalescing components from dividing by zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,4 +106,4 @@ def _objective(Z: Real, form: Form, order: int) -> tuple[float, Real]:
 
 def _weights(t: Real, U: Real, order: int) -> Real:
     G = (U.T @ U) ** order
-    return np.asarray(np.linalg.solve(G + GUARD * np.eye(len(t)), t))
+    return np.asarray(np.linalg.solve(G + LIMITS.guard * np.eye(len(t)), t))

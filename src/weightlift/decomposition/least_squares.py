@@ -18,10 +18,8 @@ import numpy as np
 import scipy.linalg
 
 from weightlift.decomposition.components import Decomposition, condition_number, fit_components
+from weightlift.decomposition.limits import LIMITS
 from weightlift.decomposition.tensors import Real, apply_powers, compose
-
-TRUST = 2.0  # times the start's largest weight and condition number
-RESIDUAL_FLOOR = 1e-15
 
 
 def polish(T: Real, start: Decomposition, *, max_steps: int = 60) -> Decomposition:
@@ -33,7 +31,7 @@ def polish(T: Real, start: Decomposition, *, max_steps: int = 60) -> Decompositi
     E = compose(s, X, p) - T
     loss, damping, moved = float(np.linalg.norm(E)), 1e-3, False
     for _ in range(max_steps):
-        if loss <= RESIDUAL_FLOOR * size:
+        if loss <= LIMITS.residual_floor * size:
             break
         g = p * s * apply_powers(E, X, 1)
         step = _solve(X, s, p, damping, -g)
@@ -61,9 +59,9 @@ def polish(T: Real, start: Decomposition, *, max_steps: int = 60) -> Decompositi
 
 def _near(X: Real, p: int, start: Decomposition) -> bool:
     lengths = np.linalg.norm(X, axis=0)
-    if lengths.min() == 0 or lengths.max() ** p > TRUST * np.abs(start.weights).max():
+    if lengths.min() == 0 or lengths.max() ** p > LIMITS.trust * np.abs(start.weights).max():
         return False
-    return condition_number(X / lengths) <= TRUST * start.condition
+    return condition_number(X / lengths) <= LIMITS.trust * start.condition
 
 
 def _solve(X: Real, s: Real, p: int, damping: float, b: Real) -> Real:

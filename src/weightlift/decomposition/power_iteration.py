@@ -19,15 +19,11 @@ from numpy.typing import ArrayLike
 from weightlift.arguments import count, generator
 from weightlift.decomposition.components import Decomposition, DecompositionStatus, fit_components, unit_columns
 from weightlift.decomposition.least_squares import polish
+from weightlift.decomposition.limits import LIMITS
 from weightlift.decomposition.tensors import Real, apply_powers, slices, symmetric_tensor
 from weightlift.errors import ArgumentError
 
 BEGINNINGS = ("random", "contracted")
-STARTS_A_COMPONENT = 20
-ATTEMPTS, ROUNDS, STEPS = 6, 50, 100
-SETTLED = 1e-9  # relative residual at which no further attempt is made
-TOLERANCE = 1e-12
-SAME = 0.9  # cosine
 
 
 def power_iteration(
@@ -54,12 +50,12 @@ def power_iteration(
         raise ArgumentError(f"begin must be one of {BEGINNINGS}, not {begin!r}.")
     rng = generator(rng)
     r = len(T) if rank is None else count("rank", rank)
-    many = STARTS_A_COMPONENT * r if starts is None else count("starts", starts)
+    many = LIMITS.iteration_starts * r if starts is None else count("starts", starts)
     draw = random_starts if begin == "random" else contracted_starts
     found: list[Decomposition] = []
-    for _ in range(ATTEMPTS if deflate else 1):
+    for _ in range(LIMITS.attempts if deflate else 1):
         U, rest = np.zeros((len(T), 0)), T
-        for _ in range(ROUNDS if deflate else 1):
+        for _ in range(LIMITS.rounds if deflate else 1):
             U = distinct(rest, iterate(rest, draw(rest, many, rng)), r, beside=U)
             if U.shape[1] == r:
                 break
@@ -67,7 +63,7 @@ def power_iteration(
         failure = None if U.shape[1] == r else DecompositionStatus.NOT_SETTLED
         fit = fit_components(T, U, method=f"power iteration, {begin}", failure=failure)
         found.append(polish(T, fit) if deflate else fit)
-        if found[-1].residual <= SETTLED:
+        if found[-1].residual <= LIMITS.settled:
             break
     return min(found, key=lambda fit: (not fit.succeeded, fit.residual))
 
@@ -86,12 +82,12 @@ def contracted_starts(T: Real, count: int, rng: np.random.Generator) -> Real:
 
 def iterate(T: Real, X: Real) -> Real:
     """Columns x ← T(I, x, …, x)/‖·‖, up to sign, until none moves or the steps are spent."""
-    for _ in range(STEPS):
+    for _ in range(LIMITS.iteration_steps):
         following = unit_columns(apply_powers(T, X, 1))
         following = following * np.where((following * X).sum(axis=0) < 0, -1.0, 1.0)
         moved = float(np.abs(following - X).max())
         X = following
-        if moved <= TOLERANCE:
+        if moved <= LIMITS.iteration_tolerance:
             break
     return X
 
@@ -102,6 +98,6 @@ def distinct(T: Real, X: Real, most: int, *, beside: Real) -> Real:
     for i in np.argsort(-np.abs(apply_powers(T, X, 0)[0]), kind="stable"):
         if U.shape[1] == most:
             break
-        if np.abs(U.T @ X[:, i]).max(initial=0.0) < SAME:
+        if np.abs(U.T @ X[:, i]).max(initial=0.0) < LIMITS.same:
             U = np.hstack([U, X[:, [i]]])
     return U

@@ -19,15 +19,9 @@ from numpy.typing import ArrayLike
 
 from weightlift.arguments import generator
 from weightlift.decomposition.components import Decomposition, DecompositionStatus, fit_components, unit_columns
+from weightlift.decomposition.limits import LIMITS
 from weightlift.decomposition.tensors import Real, apply_powers, compose, multilinear, symmetric_tensor
 from weightlift.errors import ArgumentError, NotFiniteError, ShapeError
-
-DEFINITE = 1e-7  # least over largest eigenvalue of a matrix that can whiten
-MARGIN = 0.01  # times the largest eigenvalue: the perceptron corrects what lies below
-EXTRA_STEPS = 30  # of the perceptron, spent on the conditioning of what it finds
-FIRST_ITERATIONS = 8  # of every start, before the best is taken on
-LAST_ITERATIONS = 200
-STAYED = 0.9  # cosine
 
 
 def power_method(
@@ -58,19 +52,19 @@ def definite_contraction(T: Real, *, max_steps: int = 1000) -> Real:
     A = T.reshape(n * n, -1)
     G = np.eye(n).reshape(-1) @ A  # Σⱼ cⱼ uⱼ^{⊗p−2}: of orthogonal factors it gives cᵢ² > 0 at once
     G /= np.linalg.norm(G)
-    best, ratio = np.zeros((n, n)), DEFINITE
+    best, ratio = np.zeros((n, n)), LIMITS.definite
     for step in range(max_steps):
         P = (A @ G).reshape(n, n)
         P = (P + P.T) / 2
         values, X = np.linalg.eigh(P)
         if values[0] > ratio * values[-1]:
             best, ratio = P, float(values[0] / values[-1])
-        if ratio > DEFINITE and step >= EXTRA_STEPS:
+        if ratio > LIMITS.definite and step >= LIMITS.extra_steps:
             break
-        low = X[:, values <= max(MARGIN * values[-1], values[0])]
+        low = X[:, values <= max(LIMITS.margin * values[-1], values[0])]
         correction = (low @ low.T).reshape(-1) @ A
         G = G + correction / np.linalg.norm(correction)
-    if ratio <= DEFINITE:
+    if ratio <= LIMITS.definite:
         raise ArgumentError(
             f"R: no definite contraction R(I, I, G) was found in {max_steps} steps, so it cannot be whitened: noise is "
             "large, or the factors are nearly dependent. Pass second_moment, a definite matrix of the same factors, or "
@@ -88,7 +82,7 @@ def _definite(second_moment: ArrayLike, n: int) -> Real:
     P = (P + P.T).astype(np.float64) / 2
     P = P if np.trace(P) > 0 else -P
     values = np.linalg.eigvalsh(P)
-    if values[0] <= DEFINITE * values[-1]:
+    if values[0] <= LIMITS.definite * values[-1]:
         raise ArgumentError(
             f"second_moment must be definite to whiten: its eigenvalues run from {values[0]:.3g} to {values[-1]:.3g}, "
             "as they do when output weights have both signs. Leave it out, or use method='kcl', which whitens nothing."
@@ -101,13 +95,13 @@ def _orthogonal_components(T: Real, starts: int, rng: np.random.Generator) -> tu
     n, order = T.shape[0], T.ndim
     rest, found, settled = T, np.empty((n, n)), True
     for i in range(n):
-        V, _ = _iterate(rest, unit_columns(rng.standard_normal((n, starts))), FIRST_ITERATIONS)
+        V, _ = _iterate(rest, unit_columns(rng.standard_normal((n, starts))), LIMITS.first_iterations)
         best = int(np.abs(apply_powers(rest, V, 0)[0]).argmax())
-        v, still = _iterate(rest, V[:, [best]], LAST_ITERATIONS)
+        v, still = _iterate(rest, V[:, [best]], LIMITS.last_iterations)
         found[:, [i]], settled = v, settled and still
         rest = rest - compose(apply_powers(rest, v, 0)[0], v, order)
-    whole, _ = _iterate(T, found, LAST_ITERATIONS)  # frees each from the errors of those before it
-    stayed = np.abs((whole * found).sum(axis=0)) > STAYED  # with much noise it may fall to a larger neighbour
+    whole, _ = _iterate(T, found, LIMITS.last_iterations)  # frees each from the errors of those before it
+    stayed = np.abs((whole * found).sum(axis=0)) > LIMITS.stayed  # with much noise it may fall to a larger neighbour
     return np.where(stayed, whole, found), settled
 
 

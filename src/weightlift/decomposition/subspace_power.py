@@ -18,13 +18,9 @@ from numpy.typing import ArrayLike
 
 from weightlift.arguments import count, generator
 from weightlift.decomposition.components import Decomposition, DecompositionStatus, fit_components, unit_columns
+from weightlift.decomposition.limits import LIMITS
 from weightlift.decomposition.tensors import Real, symmetric_tensor
 from weightlift.errors import ArgumentError, ShapeError, SingularError
-
-STEPS, LAST_STEPS = 200, 3000  # of all starts, and of the best
-STEP_TOLERANCE = 1e-13
-RANK_FLOOR = 1e-9  # of the largest eigenvalue: below, an exact tensor has no more components
-COMPONENT = 1 - 1e-6  # f of an exact component; less of it is noise
 
 
 def subspace_power(
@@ -45,7 +41,7 @@ def subspace_power(
     rng = generator(rng)
     V, D = flattened_range(T, None if rank is None else count("rank", rank))
     U, values = rank_one_search(V, D, starts=count("starts", starts), rng=rng)
-    failure = None if values.min() > COMPONENT else DecompositionStatus.NOT_SETTLED
+    failure = None if values.min() > LIMITS.component else DecompositionStatus.NOT_SETTLED
     return fit_components(T, U, method="subspace_power", failure=failure)
 
 
@@ -78,7 +74,7 @@ def flattening(T: Real) -> Real:
 def checked_overcomplete_rank(rank: int | None, values: Real) -> int:
     """The number of components: as asked, if the flattening's eigenvalues (by falling magnitude) have so many."""
     largest = len(values)
-    counted = int((np.abs(values) > RANK_FLOOR * abs(values[0])).sum())
+    counted = int((np.abs(values) > LIMITS.rank_floor * abs(values[0])).sum())
     r = counted if rank is None else rank
     if r > largest:
         raise ArgumentError(
@@ -97,9 +93,9 @@ def rank_one_search(V: Real, D: Real, *, starts: int, rng: np.random.Generator) 
     r, n, _ = V.shape
     U, values = np.empty((n, r)), np.empty(r)
     for c in range(r):
-        X, f = _ascend(V, unit_columns(rng.standard_normal((n, starts))), STEPS)
+        X, f = _ascend(V, unit_columns(rng.standard_normal((n, starts))), LIMITS.subspace_steps)
         best = int(f.argmax())
-        X, f = _ascend(V, X[:, [best]], LAST_STEPS)
+        X, f = _ascend(V, X[:, [best]], LIMITS.subspace_last_steps)
         u = X[:, 0]
         U[:, c], values[c] = u, f[0]
         if c < r - 1:
@@ -119,7 +115,7 @@ def _ascend(V: Real, X: Real, steps: int) -> tuple[Real, Real]:
         following = unit_columns(g + np.sqrt(clipped * (1.0 - clipped)) * X)
         moved = float(np.abs(following - X).max())
         X = following
-        if moved <= STEP_TOLERANCE:
+        if moved <= LIMITS.subspace_tolerance:
             break
     return X, _forms(rows, X, r)[1]
 

@@ -11,11 +11,11 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
+from weightlift.decomposition.limits import LIMITS
 from weightlift.errors import ArgumentError, NotFiniteError, ShapeError
 
 Real = NDArray[np.float64]
 
-SYMMETRY_TOLERANCE = 1e-8  # of the largest entry: above the rounding of any moment, below every noise worth a name
 
 
 def power_columns(U: Real, q: int) -> Real:
@@ -87,7 +87,7 @@ def symmetric_tensor(tensor: ArrayLike, name: str = "tensor") -> Real:
     for twin in (np.swapaxes(T, 0, 1), np.moveaxis(T, 0, -1)):  # a transposition and a cycle generate all permutations
         gap = np.abs(T - twin)
         worst = np.unravel_index(int(gap.argmax()), T.shape)
-        if gap[worst] > SYMMETRY_TOLERANCE * largest:
+        if gap[worst] > LIMITS.symmetry * largest:
             here = ", ".join(map(str, worst))
             raise ArgumentError(
                 f"{name} is not symmetric: {name}[{here}] = {T[worst]:.6g}, but {twin[worst]:.6g} with its indices "

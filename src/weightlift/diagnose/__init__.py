@@ -20,6 +20,7 @@ from weightlift.arguments import count
 from weightlift.diagnose.calibration import MEASURED, CostEstimate, Measured, SampleEstimate, estimate_cost, estimate_rows
 from weightlift.diagnose.diagnosis import Diagnosis, Method
 from weightlift.diagnose.identifiable import Identifiability, Identifiable, of_network, of_shape
+from weightlift.diagnose.limits import LIMITS
 from weightlift.diagnose.methods import methods_for
 from weightlift.diagnose.regime import Regime, RegimeFinding, find_regime, generic_order, regions
 from weightlift.errors import ArgumentError, SingularError
@@ -50,8 +51,6 @@ __all__ = [
     "shape",
 ]
 
-LEAST_ORDER_WORK = 1e10  # d k³, above which the powers of a network's weights are not formed
-MINORITY = 2  # times d + 1: rows on a unit's minority side below which its kink is out of reach
 
 
 def shape(
@@ -97,7 +96,7 @@ def network(net: Network, *, n: int | None = None, offset: bool | None = None) -
     notes, order, smallest, weights = [], None, None, None
     if lengths.all():
         weights = assumptions(net.W / lengths)
-        if d * k**3 <= LEAST_ORDER_WORK:
+        if d * k**3 <= LIMITS.order_work:
             found = least_order(net)
             order, smallest = found.order, found.smallest
             if order is None:
@@ -200,7 +199,7 @@ def _hidden_units(net: Network, lengths: np.ndarray, n: int) -> list[str]:
         return []
     scale = np.where(lengths > 0, lengths, 1.0)
     distance = np.min([np.abs(t - net.b) / scale for t in net.activation.kinks], axis=0)
-    expected, needed = n * ndtr(-distance), MINORITY * (net.n_inputs + 1)
+    expected, needed = n * ndtr(-distance), LIMITS.minority * (net.n_inputs + 1)
     return [
         f"Unit {i}: about {expected[i]:.3g} of {n:,} Gaussian rows lie on its minority side, fewer than 2 (d + 1) = {needed}: "
         "out of reach."

@@ -17,12 +17,10 @@ from dataclasses import dataclass
 
 from weightlift.activations import Activation
 from weightlift.diagnose.identifiable import base_name
+from weightlift.diagnose.limits import LIMITS
+from weightlift.recovery.problem import HELDOUT, LEAST_HELDOUT
+from weightlift.search.expand_prune import WIDE_FIRST
 
-RATES = 2e9, 1e10  # multiplications a second, one core
-WORK = 16.0, 520.0, 1900.0  # a tensor start that works; a search, typically; the longest seen
-LEAST_SECONDS = 0.1
-COPIES, DATA_COPIES, STARTS, WIDENING = 6, 3, 8, 1.15
-HELDOUT, HELDOUT_SHARE = 16, 0.05
 SMOOTH = ("tanh", "sigmoid")  # measured ones with lengths of their own
 
 
@@ -44,7 +42,7 @@ class Measured:
         """Training rows a parameter."""
         p = self.n_units * (self.n_inputs + self.bias + (self.activation in SMOOTH))
         n = round(self.ratio * p)
-        return (n - max(HELDOUT, HELDOUT_SHARE * n)) / p
+        return (n - max(LEAST_HELDOUT, HELDOUT * n)) / p
 
     @property
     def all_right(self) -> bool:
@@ -173,13 +171,13 @@ def estimate_rows(d: int, k: int, phi: Activation, parameters: int, *, bias: boo
 def estimate_cost(d: int, k: int, phi: Activation, n: int, *, bias: bool) -> CostEstimate:
     """Memory and time of `recover` on n rows."""
     a_unit = d + bias + 1
-    p, wide = k * a_unit, math.ceil(WIDENING * k) * a_unit if k >= 8 else k * a_unit
-    starts = STARTS if phi.degree else 2 * STARTS
+    p, wide = k * a_unit, math.ceil(WIDE_FIRST * k) * a_unit if k >= 8 else k * a_unit
+    starts = LIMITS.starts if phi.degree else 2 * LIMITS.starts
     rows = min(n, max(24 * p, 2000))  # beyond, the search runs on a part of the rows
     step = rows * p**2 + p**3 / 3
-    rates = RATES[1], math.sqrt(RATES[0] * RATES[1]), RATES[0]
-    seconds = [LEAST_SECONDS + work * step / rate for work, rate in zip(WORK, rates, strict=True)]
-    return CostEstimate(n, 8.0 * DATA_COPIES * n * (d + 1), 8.0 * COPIES * starts * wide**2, *seconds)
+    rates = LIMITS.rates[1], math.sqrt(LIMITS.rates[0] * LIMITS.rates[1]), LIMITS.rates[0]
+    seconds = [LIMITS.least_seconds + work * step / rate for work, rate in zip(LIMITS.work, rates, strict=True)]
+    return CostEstimate(n, 8.0 * LIMITS.data_copies * n * (d + 1), 8.0 * LIMITS.matrix_copies * starts * wide**2, *seconds)
 
 
 def _family(phi: Activation, bias: bool) -> tuple[Measured, ...]:
@@ -195,4 +193,4 @@ def _family(phi: Activation, bias: bool) -> tuple[Measured, ...]:
 
 def _with_heldout(training: float) -> int:
     """Rows in all, of which 16 or a twentieth are held out."""
-    return math.ceil(max(training + HELDOUT, training / (1 - HELDOUT_SHARE)))
+    return math.ceil(max(training + LEAST_HELDOUT, training / (1 - HELDOUT)))

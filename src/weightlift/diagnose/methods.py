@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from weightlift.activations import Activation
 from weightlift.diagnose.diagnosis import Method
+from weightlift.diagnose.limits import LIMITS
 from weightlift.diagnose.regime import Regime, RegimeFinding
 from weightlift.errors import ActivationError
 from weightlift.initialization.overcomplete import most_units
 from weightlift.moments import choose_moments
-
-WIDEST = 50  # units of the widest network that the search has recovered
-MOST_SECONDS = 30 * 86400.0  # of one core: beyond, a search is not practical
-MOMENT_ORDER = 6  # highest order whose sample means are usable with ordinary numbers of rows
 
 
 def methods_for(
@@ -67,10 +64,10 @@ def _search(k: int, rows: int | None, parameters: int, seconds: float, regime: R
         return Method(name, False, f"least squares needs more rows than the {parameters:,} parameters.")
     if regime.regime is Regime.CONJECTURED_HARD:
         return Method(name, False, "it can be tried, but success would contradict a conjecture that many believe.")
-    if seconds > MOST_SECONDS:
+    if seconds > LIMITS.longest:
         return Method(name, False, f"it would take about {seconds / 86400:,.0f} days of one core.")
-    if k > WIDEST:
-        return Method(name, True, f"any inputs; not measured beyond {WIDEST} units, and its cost grows like k⁴ d³.")
+    if k > LIMITS.widest:
+        return Method(name, True, f"any inputs; not measured beyond {LIMITS.widest} units, and its cost grows like k⁴ d³.")
     return Method(name, True, "annealed least squares, any inputs; exact widths up to 50 units were recovered.")
 
 
@@ -81,7 +78,7 @@ def _exact_moments(k: int, d: int, phi: Activation, regime: RegimeFinding) -> Me
     order = 2 * regime.order + 2
     if regime.regime is Regime.CONJECTURED_HARD:
         return Method(name, False, "decomposing these tensors is the problem that is conjectured hard.")
-    if order > MOMENT_ORDER:
+    if order > LIMITS.moment_order:
         return Method(name, False, f"ℓ = {regime.order} needs moments of order {order}: only exact ones will do.")
     tensor = "T⁽⁵⁾ contracted once (T⁽⁴⁾ = 0 for odd φ)" if phi.parity == "odd" else "T⁽⁴⁾"
     return Method(name, True, f"overcomplete methods on {tensor}, exact or from very many rows; Jennrich needs order {order}.")

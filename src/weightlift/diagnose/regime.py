@@ -20,10 +20,8 @@ from enum import Enum
 import numpy as np
 
 from weightlift.activations import Activation
+from weightlift.diagnose.limits import LIMITS
 from weightlift.theory import Assumptions, polynomial_coefficients
-
-MAX_ORDER = 64
-SHARE = 0.99  # of C(d+ℓ−1, ℓ) units, up to which smoothed weights are independent  [awasthi2021, Cor. 3.3]
 
 
 class Regime(Enum):
@@ -79,7 +77,8 @@ def generic_order(d: int, k: int) -> int:
     """
     if k <= d:
         return 1
-    return next((order for order in range(2, MAX_ORDER) if k <= SHARE * math.comb(d + order - 1, order)), MAX_ORDER)
+    enough = (order for order in range(2, LIMITS.order) if k <= LIMITS.share * math.comb(d + order - 1, order))
+    return next(enough, LIMITS.order)
 
 
 def polynomial_kind(phi: Activation) -> tuple[int | None, str]:
@@ -96,7 +95,7 @@ def regions(degree: int | None, symmetric: str, d: float) -> list[tuple[float, R
     """For d inputs and generic weights: (most units, regime, what happens there), from few units to many."""
     below = (d, Regime.INDEPENDENT, "k ≤ d: moments of low order")
     if degree is None:
-        ends = [SHARE * _choose(d, order) for order in (2, 3)]
+        ends = [LIMITS.share * _choose(d, order) for order in (2, 3)]
         names = [f"ℓ = {order}: moments of order {2 * order + 2}" for order in (2, 3, 4)]
         return [below, *((end, Regime.OVERCOMPLETE, name) for end, name in zip((*ends, math.inf), names, strict=True))]
     if degree <= 2:

@@ -16,11 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from weightlift.errors import ArgumentError, DataWarning, warn
 from weightlift.estimator.fitting import Options
+from weightlift.estimator.limits import LIMITS
 from weightlift.estimator.regressor import OneHiddenLayerRegressor
 from weightlift.estimator.validation import same_namespace, validated_fit, validated_inputs
 from weightlift.namespaces import Array, array_namespace, is_array, to_numpy
 
-DIGITS_LOST = 1e-3  # the logit of 1 − t is known to ε/t
 TARGETS = ("scores", "logits", "probabilities")
 
 
@@ -157,11 +157,11 @@ def _logits(p: Array) -> Array:
             "y must hold probabilities strictly between 0 and 1: at 0 and 1 the score is infinite. Drop those rows, or pass "
             "logits with targets='logits'."
         )
-    near_one = int(xp.sum(xp.astype(p > 1 - DIGITS_LOST, xp.int64)))
+    near_one = int(xp.sum(xp.astype(p > 1 - LIMITS.digits_lost, xp.int64)))
     if near_one:
         warn(
-            f"{near_one} probabilities are within {DIGITS_LOST:g} of 1, where few digits of the score are left, too few to "
-            "certify units exactly; pass logits, or the probabilities of the rarer class.",
+            f"{near_one} probabilities are within {LIMITS.digits_lost:g} of 1, where few digits of the score are left, too few "
+            "to certify units exactly; pass logits, or the probabilities of the rarer class.",
             DataWarning,
         )
     return xp.log(p) - xp.log1p(-p)

@@ -12,7 +12,8 @@ import numpy as np
 from weightlift.activations import Activation, get
 from weightlift.certificate import Certificate, Evidence, Inference, Status, certify, inference
 from weightlift.errors import ArgumentError, NotFiniteError, WeightliftError
-from weightlift.estimator.regularized import ALPHAS, WIDTHS, Regularized, regularized_fit
+from weightlift.estimator.limits import LIMITS
+from weightlift.estimator.regularized import ALPHAS, Regularized, regularized_fit
 from weightlift.estimator.rows import Rows
 from weightlift.initialization import gaussian_init
 from weightlift.learning import learn_1nn
@@ -25,10 +26,6 @@ from weightlift.risk import Students
 from weightlift.samples import Samples
 from weightlift.samples import open as open_samples
 from weightlift.subspace import SecondMoment, estimate_rank
-
-DEFAULT_WORK = 3000.0
-WARM_STEPS = 80
-EXPLAINED = 1e-12  # E r²/Var y at which the rows are explained, whatever the certificate says of the units
 
 
 @dataclass(frozen=True)
@@ -62,7 +59,7 @@ class Options:
     def of(cls, estimator: Any) -> Options:
         """From attributes of the same names."""
         values = {field.name: getattr(estimator, field.name) for field in fields(cls)}
-        work = DEFAULT_WORK if estimator.max_work is None else float(estimator.max_work)
+        work = LIMITS.work if estimator.max_work is None else float(estimator.max_work)
         return cls(**{**values, "activation": get(estimator.activation), "max_work": work})
 
 
@@ -162,13 +159,13 @@ def _ridge(task: Task, recovery: Recovery | None, reason: str) -> Fit:
     """The fit of the least held-out risk, never certified; a recovered network that explains its rows is kept."""
     X, y, w = task.rows.host
     spent = 0.0 if recovery is None else sum(stage.work for stage in recovery.stages)
-    if recovery is not None and _unexplained(recovery.network, X, y, w) <= EXPLAINED:
+    if recovery is not None and _unexplained(recovery.network, X, y, w) <= LIMITS.explained:
         return Fit(recovery.network, recovery.certificate, recovery, 0.0, spent, None)
     found: Regularized = regularized_fit(
         X,
         y,
         w,
-        WIDTHS if task.n_units == "auto" else (int(task.n_units),),
+        LIMITS.widths if task.n_units == "auto" else (int(task.n_units),),
         task.activation,
         alphas=ALPHAS if task.alpha in ("auto", 0) else (float(task.alpha),),
         bias=task.bias,
@@ -205,7 +202,7 @@ def _warm(task: Task, previous: Network) -> Fit | None:
     )
     try:
         refined = gauss_newton(
-            open_samples(X, y, sample_weight=w), start, free=task.free, iterations=WARM_STEPS, tol=1e-14, damping=1e-6
+            open_samples(X, y, sample_weight=w), start, free=task.free, iterations=LIMITS.warm_steps, tol=1e-14, damping=1e-6
         )
     except WeightliftError:
         return None

@@ -12,15 +12,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from weightlift.samples.standardization import LEAST_SPREAD, power_of_two, spreads
+from weightlift.estimator.limits import LIMITS
+from weightlift.samples.limits import LIMITS as SAMPLES
+from weightlift.samples.standardization import power_of_two, spreads
 
-SHOWN = 4
-FAR_MEAN = 30.0  # spreads
-FAR_VALUE = 100.0  # interquartile ranges
-MANY_COPIES = 0.01
-CONSTANT = 1e-13  # relative to the largest value
-DEPENDENT = 1e-10
-MAX_ROWS = 5000
 VERBS = ("is linear in other columns", "are linear in other columns")
 
 
@@ -28,7 +23,7 @@ def findings(X: np.ndarray, y: np.ndarray, copies: int, names: Sequence[str] | N
     """The sentences, most serious first; none for data without these faults."""
     names = [f"column {j}" for j in range(X.shape[1])] if names is None else [f"column {name!r}" for name in names]
     spread = spreads(X)
-    constant = spread <= np.maximum(CONSTANT * np.max(np.abs(X), axis=0), LEAST_SPREAD)
+    constant = spread <= np.maximum(LIMITS.constant * np.max(np.abs(X), axis=0), SAMPLES.least_spread)
     found = [
         _constant_target(y),
         _sentence(names, constant, ("is constant", "are constant"), "drop what is: its weight cannot be told from a bias"),
@@ -42,7 +37,7 @@ def findings(X: np.ndarray, y: np.ndarray, copies: int, names: Sequence[str] | N
 
 
 def _constant_target(y: np.ndarray) -> str:
-    if float(spreads(y[:, None])[0]) > CONSTANT * float(np.max(np.abs(y))):
+    if float(spreads(y[:, None])[0]) > LIMITS.constant * float(np.max(np.abs(y))):
         return ""
     return "y is constant: there is no unit to recover; give targets that vary."
 
@@ -54,7 +49,7 @@ def _dependent(X: np.ndarray, constant: np.ndarray, names: Sequence[str]) -> str
     index = np.flatnonzero(~constant)
     if len(index) < 2 or len(X) <= len(index):
         return ""
-    part = X[:MAX_ROWS, index]
+    part = X[:LIMITS.inspected_rows, index]
     part = part / power_of_two(np.max(np.abs(part), axis=0))
     part = part - part.mean(axis=0)
     norms = np.linalg.norm(part, axis=0)
@@ -63,12 +58,12 @@ def _dependent(X: np.ndarray, constant: np.ndarray, names: Sequence[str]) -> str
     _, R, pivots = qr(part / norms, mode="economic", pivoting=True, check_finite=False)
     left = np.abs(np.diagonal(R))
     dependent = np.zeros(len(names), dtype=bool)
-    dependent[index[pivots[left <= DEPENDENT * left[0]]]] = True
+    dependent[index[pivots[left <= LIMITS.dependent * left[0]]]] = True
     return _sentence(names, dependent, VERBS, "drop what is redundant: its weights are not determined")
 
 
 def _copies(copies: int, n: int) -> str:
-    if copies < MANY_COPIES * (n + copies):
+    if copies < LIMITS.many_copies * (n + copies):
         return ""
     return f"{copies} of {n + copies} rows repeat others; copies count as weights and certify nothing: give distinct rows."
 
@@ -76,8 +71,8 @@ def _copies(copies: int, n: int) -> str:
 def _far_means(X: np.ndarray, spread: np.ndarray, constant: np.ndarray, names: Sequence[str]) -> str:
     size = power_of_two(np.max(np.abs(X), axis=0))
     mean = np.mean(X / size, axis=0) * size
-    far = ~constant & (np.abs(mean) > FAR_MEAN * spread)
-    where = f"further than {FAR_MEAN:g} spreads from zero"
+    far = ~constant & (np.abs(mean) > LIMITS.far_mean * spread)
+    where = f"further than {LIMITS.far_mean:g} spreads from zero"
     return _sentence(names, far, (f"lies {where}", f"lie {where}"), "subtract the mean: digits are lost")
 
 
@@ -88,13 +83,13 @@ def _outliers(X: np.ndarray, constant: np.ndarray, names: Sequence[str]) -> str:
     furthest = distance.max(axis=0)
     rest = np.sort(distance, axis=0)[:-1].mean(axis=0) if len(X) > 2 else furthest  # without the furthest
     box = np.where(box > 0, box, rest)
-    far = ~constant & (furthest > FAR_VALUE * box) & (box > 0)
+    far = ~constant & (furthest > LIMITS.far_value * box) & (box > 0)
     if not far.any():
         return ""
     row = int(np.argmax(distance[:, np.flatnonzero(far)[0]]))
     value = X[row, np.flatnonzero(far)[0]]
     remedy = f"check or drop it ({value:.3g} in the first): it decides the fit alone"
-    where = f"a value {FAR_VALUE:g} times further out than the quartiles"
+    where = f"a value {LIMITS.far_value:g} times further out than the quartiles"
     return _sentence(names, far, (f"has {where}", f"have {where}"), remedy)
 
 
@@ -103,6 +98,7 @@ def _sentence(names: Sequence[str], which: np.ndarray, fault: tuple[str, str], r
     chosen = [names[j] for j in np.flatnonzero(which).tolist()]
     if not chosen:
         return ""
-    listed = ", ".join(chosen[:SHOWN]) + (f" and {len(chosen) - SHOWN} more" if len(chosen) > SHOWN else "")
+    more = len(chosen) - LIMITS.shown
+    listed = ", ".join(chosen[: LIMITS.shown]) + (f" and {more} more" if more > 0 else "")
     text = f"{listed} {fault[len(chosen) > 1]}; {remedy}."
     return text[0].upper() + text[1:]

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weightlift.activations import Activation
+from weightlift.estimator.limits import LIMITS
 from weightlift.network import Network
 from weightlift.refinement import gauss_newton
 from weightlift.risk import Students
@@ -22,13 +23,6 @@ from weightlift.samples import open as open_samples
 from weightlift.samples.keys import row_keys, uniforms
 
 ALPHAS = tuple(0.3 * 5.0**-i for i in range(7))  # 0.3 … 2e-5
-WIDTHS = (2, 4, 8, 16)
-FOLDS, STARTS, LAST_STARTS = 3, 2, 3
-STEPS, LAST_STEPS = 12, 60
-LEAST_ROWS, MOST_ROWS = 30, 4000  # for a choice at all; that a choice is made on
-MAX_PARAMETERS = 800
-ENOUGH = 0.99  # of a narrower network's risk, above which wider ones are not tried
-WORSE = 2  # times in a row that a smaller α may fail to help
 
 
 @dataclass(frozen=True)
@@ -75,10 +69,10 @@ def regularized_fit(
     trials, work = _choose(Z, t, w, widths, alphas, plan, max_work)
     best = min(trials, key=lambda trial: trial.risk)
     path = [alpha for alpha in sorted(alphas, reverse=True) if alpha > best.alpha and not best.given]
-    students = plan.starts(Z.shape[1], best.width, LAST_STARTS, given=best.given)
+    students = plan.starts(Z.shape[1], best.width, LIMITS.last_starts, given=best.given)
     samples = open_samples(Z, t, sample_weight=w)
     for alpha in [*path, best.alpha]:
-        steps = LAST_STEPS if alpha == best.alpha else STEPS
+        steps = LIMITS.last_steps if alpha == best.alpha else LIMITS.steps
         fit = gauss_newton(samples, students, free=plan.free, iterations=steps, tol=tol, ridge=alpha)
         students, work = fit.students, work + fit.iterations * students.shape[1]
     return Regularized(frame.undo(fit.network), best.alpha, work, trials)
@@ -116,7 +110,7 @@ def _choose(
 ) -> tuple[tuple[Trial, ...], float]:
     """The folds' risks; wider networks while they help, smaller α while it helps."""
     d = Z.shape[1]
-    allowed = [k for k in widths if k == min(widths) or k * (d + 2) <= min(MAX_PARAMETERS, len(Z) // 2)]
+    allowed = [k for k in widths if k == min(widths) or k * (d + 2) <= min(LIMITS.parameters, len(Z) // 2)]
     if len(allowed) == 1 and len(alphas) == 1:
         return (Trial(allowed[0], alphas[0], np.nan),), 0.0
     folds = _folds(Z, t, w, plan.seed)
@@ -130,7 +124,7 @@ def _choose(
         before = min((trial.risk for trial in trials if not trial.given), default=np.inf)
         found, spent = _path(folds, width, sorted(alphas, reverse=True), plan, max_work - work, given=False)
         trials, work = trials + found, work + spent
-        if min(trial.risk for trial in found) > ENOUGH * before or work >= max_work:
+        if min(trial.risk for trial in found) > LIMITS.enough * before or work >= max_work:
             break
     return tuple(trials), work
 
@@ -139,18 +133,18 @@ def _path(
     folds: list[tuple[Samples, Samples]], width: int, alphas: Sequence[float], plan: Plan, max_work: float, *, given: bool
 ) -> tuple[list[Trial], float]:
     """One width, the α's in their order, all folds side by side."""
-    students = [plan.starts(fold.d, width, STARTS, given=given) for fold, _ in folds]
+    students = [plan.starts(fold.d, width, LIMITS.starts, given=given) for fold, _ in folds]
     total, work, worse = sum(held.total for _, held in folds), 0.0, 0
     trials: list[Trial] = []
     for alpha in alphas:
         risk = 0.0
         for i, (train, held) in enumerate(folds):
-            fit = gauss_newton(train, students[i], free=plan.free, iterations=STEPS, tol=plan.tol, ridge=alpha)
+            fit = gauss_newton(train, students[i], free=plan.free, iterations=LIMITS.steps, tol=plan.tol, ridge=alpha)
             students[i], work = fit.students, work + fit.iterations * fit.students.shape[1]
             risk += held.total * _risk(held, fit.network) / total
         worse = worse + 1 if trials and risk >= min(trial.risk for trial in trials) else 0
         trials.append(Trial(width, alpha, risk, given))
-        if worse >= WORSE or work >= max_work:
+        if worse >= LIMITS.worse or work >= max_work:
             break
     return trials, work
 
@@ -164,14 +158,14 @@ def _risk(held: Samples, network: Network) -> float:
 
 def _folds(Z: np.ndarray, t: np.ndarray, w: np.ndarray | None, seed: int) -> list[tuple[Samples, Samples]] | None:
     """Pairs of training and held-out rows; None for too few rows."""
-    if len(Z) < LEAST_ROWS:
+    if len(Z) < LIMITS.least_rows:
         return None
     chance = uniforms(row_keys(Z, t), seed)
-    if len(Z) > MOST_ROWS:
-        chosen = np.argsort(chance)[:MOST_ROWS]
+    if len(Z) > LIMITS.most_rows:
+        chosen = np.argsort(chance)[:LIMITS.most_rows]
         Z, t, w = Z[chosen], t[chosen], None if w is None else w[chosen]
     rank = np.argsort(np.argsort(uniforms(row_keys(Z, t), seed + 1)))
-    parts = [rank % FOLDS == i for i in range(FOLDS)]
+    parts = [rank % LIMITS.folds == i for i in range(LIMITS.folds)]
 
     def rows(mask: np.ndarray) -> Samples:
         return open_samples(Z[mask], t[mask], sample_weight=None if w is None else w[mask])

@@ -11,14 +11,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from weightlift.estimator.limits import LIMITS
 from weightlift.namespaces import Array, array_namespace, as_like, device, from_numpy, to_numpy
 from weightlift.network import Network
 from weightlift.samples import Scaling
 from weightlift.samples.keys import row_keys
-from weightlift.samples.standardization import LEAST_SPREAD, power_of_two, spreads
-
-LARGEST_RATIO = 1e4  # of the columns' spreads, beyond which they are scaled
-SIZES = (1e-60, 1e60)  # squares and products of four stay within double precision
+from weightlift.samples.limits import LIMITS as SAMPLES
+from weightlift.samples.standardization import power_of_two, spreads
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +71,9 @@ class Rows:
 def _scales(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float]:
     """Powers of two near the spreads, where these differ much or are extreme; ones elsewhere."""
     spread, target = spreads(X), float(spreads(y[:, None])[0])
-    real = spread[spread > LEAST_SPREAD]
-    tame = len(real) == 0 or (real.max() <= LARGEST_RATIO * real.min() and SIZES[0] < real.min() and real.max() < SIZES[1])
-    scale = np.ones(X.shape[1]) if tame else np.where(spread > LEAST_SPREAD, power_of_two(spread), 1.0)
-    return scale, 1.0 if target <= LEAST_SPREAD or SIZES[0] < target < SIZES[1] else float(power_of_two(np.array(target)))
+    real = spread[spread > SAMPLES.least_spread]
+    least, largest = LIMITS.sizes
+    tame = len(real) == 0 or (real.max() <= LIMITS.ratio * real.min() and least < real.min() and real.max() < largest)
+    scale = np.ones(X.shape[1]) if tame else np.where(spread > SAMPLES.least_spread, power_of_two(spread), 1.0)
+    kept = target <= SAMPLES.least_spread or least < target < largest
+    return scale, 1.0 if kept else float(power_of_two(np.array(target)))

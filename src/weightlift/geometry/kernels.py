@@ -23,10 +23,8 @@ from weightlift import activations
 from weightlift.activations import Activation
 from weightlift.errors import ShapeError
 from weightlift.geometry.homogeneous import homogeneous_products
+from weightlift.geometry.limits import LIMITS
 from weightlift.geometry.units import Units, closed, coefficients
-
-CLOSE = 0.9  # cosines above it take more orders than the bulk
-BLOCK = 2**18
 
 
 def gram(
@@ -85,9 +83,9 @@ def _series_products(left: Units, right: Units, values: np.ndarray) -> Products:
     """Σ_k φ_k ψ_k rᵏ by Horner's rule: most pairs together, nearly parallel ones by themselves to a higher order."""
     reach, found = 0.0, []
     for rows, columns, r in _cosines(left, right):
-        i, j = np.nonzero(np.abs(r) > CLOSE)
+        i, j = np.nonzero(np.abs(r) > LIMITS.close)
         found.append((i + rows.start, j + columns.start, r[i, j]))
-        reach = max(reach, float(np.abs(np.where(np.abs(r) > CLOSE, 0.0, r)).max()))
+        reach = max(reach, float(np.abs(np.where(np.abs(r) > LIMITS.close, 0.0, r)).max()))
     F, G, _ = coefficients(left, right, reach)
     for rows, columns, r in _cosines(left, right):
         value = np.zeros_like(r)
@@ -111,7 +109,7 @@ def _series_products(left: Units, right: Units, values: np.ndarray) -> Products:
             F, G, tails = coefficients(left[m], right[n], 1.0)
         own, other = np.searchsorted(m, i), np.searchsorted(n, j)
         cut = np.abs(r) ** len(F) * tails[0][own] * tails[1][other]
-        for part in np.array_split(np.arange(i.size), math.ceil(i.size * len(F) / (16 * BLOCK))):
+        for part in np.array_split(np.arange(i.size), math.ceil(i.size * len(F) / (16 * LIMITS.block))):
             products = F[:, own[part]] * G[:, other[part]]
             values[i[part], j[part]] = np.polynomial.polynomial.polyval(r[part], products, tensor=False)
         if left is right:
@@ -122,7 +120,7 @@ def _series_products(left: Units, right: Units, values: np.ndarray) -> Products:
 
 def _cosines(left: Units, right: Units) -> Iterator[tuple[slice, slice, np.ndarray]]:
     """⟨uᵢ, vⱼ⟩ in blocks of rows; if left is right, those on and right of the diagonal only."""
-    size = max(1, BLOCK // len(right))
+    size = max(1, LIMITS.block // len(right))
     for start in range(0, len(left), size):
         rows, columns = slice(start, start + size), slice(start if left is right else 0, None)
         r = np.clip(left.directions[:, rows].T @ right.directions[:, columns], -1.0, 1.0)

@@ -20,14 +20,11 @@ import numpy as np
 from weightlift.arguments import generator
 from weightlift.errors import ShapeError
 from weightlift.geometry.kernels import products
+from weightlift.geometry.limits import LIMITS
 from weightlift.geometry.paired import paired_square
 from weightlift.geometry.units import ROUNDING, TINY, Units, closed
 from weightlift.network import Network, alike
 
-SHARP = 1e-12  # relative error a unit with which the plain quadratic form is content
-ROUGH = 1e-2  # relative error above which samples are drawn
-SAMPLING_WORK = 2e9  # multiplications
-RARE = 0.01  # share of one sample in the sum of all
 METHODS = ("closed form", "Hermite series", "Monte Carlo")  # from the best on
 
 
@@ -81,7 +78,7 @@ def _all_outputs(found: list[Distance]) -> Distance:
 
 def _single_distance(f: Network, g: Network, rng: np.random.Generator) -> Distance:
     best = _between_kin(f, g) if f.activation == g.activation else _between_strangers(f, g)
-    if best.error > ROUGH * best.value and best.error > 1e-10 * (_size(f) + _size(g)):
+    if best.error > LIMITS.rough * best.value and best.error > 1e-10 * (_size(f) + _size(g)):
         best = min(best, _sampled(f, g, rng), key=lambda found: found.error)
     return best
 
@@ -137,7 +134,7 @@ def _between_kin(f: Network, g: Network) -> Distance:
         square += 2 * float(line @ _first_order(units, a)) + float(line @ line)
         size += float(np.linalg.norm(line))
     plain = _root(square, cut + ROUNDING * size**2, method)
-    if plain.error <= SHARP * len(units) * plain.value:
+    if plain.error <= LIMITS.sharp * len(units) * plain.value:
         return plain
     square, error = paired_square(units, a, n, constant, gram.values, line)
     paired = _root(square, error, "Hermite series")
@@ -192,13 +189,13 @@ def _root(square: float, error: float, method: str) -> Distance:
 def _sampled(f: Network, g: Network, rng: np.random.Generator) -> Distance:
     """The root of the sample mean of (f − g)²; the error is three standard errors."""
     rows = 2**14
-    blocks = int(np.clip(SAMPLING_WORK / (rows * f.n_inputs * (1 + f.n_units + g.n_units)), 2, 32))
+    blocks = int(np.clip(LIMITS.sampling_work / (rows * f.n_inputs * (1 + f.n_units + g.n_units)), 2, 32))
     squares = np.empty((blocks, rows))
     for block in squares:
         X = rng.standard_normal((rows, f.n_inputs))
         block[:] = (f.predict(X) - g.predict(X)) ** 2
     value = math.sqrt(squares.mean())
-    if squares.max() >= RARE * squares.sum():  # a few rows carry it all, or none was met: no standard error to trust
+    if squares.max() >= LIMITS.rare * squares.sum():  # a few rows carry it all, or none was met: no standard error to trust
         return Distance(value, math.inf, "Monte Carlo")
     standard_error = float(squares.std()) / math.sqrt(squares.size) / max(2 * value, TINY)
     return Distance(value, 3 * standard_error + ROUNDING * (_size(f) + _size(g)), "Monte Carlo")

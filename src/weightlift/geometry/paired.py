@@ -23,11 +23,10 @@ from typing import Any
 import numpy as np
 
 from weightlift.activations.quadrature import gaussian_means, normal_density
-from weightlift.geometry.kernels import BLOCK
+from weightlift.geometry.limits import LIMITS
 from weightlift.geometry.units import (
     EPS,
     FLOOR,
-    MAX_ORDER,
     ROUNDING,
     Units,
     closed,
@@ -35,8 +34,6 @@ from weightlift.geometry.units import (
     power_hermites,
     split,
 )
-
-WORK = 2**27  # orders times pairs of pairs; 704 orders, enough for |cos| ≤ 0.95, are always allowed
 
 
 @dataclass(frozen=True)
@@ -116,8 +113,8 @@ def _plan(pairs: Pairs) -> tuple[np.ndarray, np.ndarray, int]:
     cosines = np.maximum(np.abs(U.T @ U), np.abs(V.T @ V))
     cross = np.abs(U.T @ V)
     cosines = np.maximum(cosines, np.maximum(cross, cross.T))
-    most = int(np.clip(WORK // cosines.size, 704, 2**14))
-    slow = closed(pairs.units.activation) or most < MAX_ORDER
+    most = int(np.clip(LIMITS.paired_work // cosines.size, 704, 2**14))
+    slow = closed(pairs.units.activation) or most < LIMITS.order
     excluded = cosines > EPS ** (1 / most) if slow else np.zeros(cosines.shape, dtype=bool)
     np.fill_diagonal(excluded, True)
     cosines[excluded] = 0.0
@@ -253,7 +250,7 @@ def _cross_terms(pairs: Pairs, A: np.ndarray, B: np.ndarray, excluded: np.ndarra
     """
     U, D, C = pairs.U, pairs.D, B - A
     total = 0.0
-    step = max(1, BLOCK // U.shape[1])
+    step = max(1, LIMITS.block // U.shape[1])
     for start in range(0, U.shape[1], step):
         rows = slice(start, start + step)
         uv, ue, dv, de = (S[:, rows].T @ T for S, T in ((U, U), (U, D), (D, U), (D, D)))

@@ -17,14 +17,12 @@ from weightlift import activations
 from weightlift.activations import Activation
 from weightlift.activations.quadrature import REACH, Function, gaussian_means, normal_density
 from weightlift.errors import ActivationError, NotFiniteError, ShapeError
+from weightlift.geometry.limits import LIMITS
 
 EPS = float(np.finfo(float).eps)
 TINY = float(np.finfo(float).tiny)
 ROUNDING = 4 * EPS  # of units and their products, relative to their sizes
 FLOOR = 16 * EPS  # of energies that are what a series has left
-MAX_ORDER = 1024
-KINKED_ORDER = 256  # coefficients decay algebraically: more orders gain little
-UNSEEN = 1e-14  # of its largest value: what φ² times the density may be where quadrature ends
 
 
 @dataclass(frozen=True)
@@ -113,7 +111,7 @@ def _check_square_integrable(activation: Activation, function: Function, scale: 
     with np.errstate(over="ignore", invalid="ignore"):
         integrand = np.asarray(function(scale[:, None] * z + offset[:, None])) ** 2 * normal_density(z)
     ends, largest = integrand[:, [0, -1]].max(axis=1), integrand.max(axis=1)
-    lost = ~((ends <= UNSEEN * largest) & np.isfinite(largest))
+    lost = ~((ends <= LIMITS.unseen * largest) & np.isfinite(largest))
     if lost.any():
         i = int(np.argmax(lost))
         raise ActivationError(
@@ -142,7 +140,7 @@ def power_hermites(q: int, units: Units) -> np.ndarray:
 
 def coefficients(left: Units, right: Units, cosine: float) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
     """φ_k and ψ_k up to the order after which |r| ≤ cosine leaves nothing but rounding, and the norms of what is left."""
-    most = KINKED_ORDER if left.activation.kinks and right.activation.kinks else MAX_ORDER
+    most = LIMITS.kinked_order if left.activation.kinks and right.activation.kinks else LIMITS.order
     order = 16
     while True:
         order *= 4

@@ -22,15 +22,14 @@ from weightlift.arguments import generator
 from weightlift.decomposition import joint_diagonalize
 from weightlift.errors import SingularError
 from weightlift.hermite.symmetric import symmetric_basis
+from weightlift.initialization.limits import LIMITS
 from weightlift.moments import HermiteMoment, MomentProduct, UnfoldedMoment, quadratic_fit, remove_linear, remove_quadratic
 from weightlift.moments.flattened_moment import FlattenedMoment, check_flattening, check_memory
 from weightlift.namespaces import to_numpy
 from weightlift.samples import Residual, Samples
 from weightlift.subspace import SecondMoment, even_subspace, leading_subspace
 
-RELATIVE_FLOOR = 1e-9  # of the largest singular value: below it an exact moment has none
 BIAS_GRID, SCALE_GRID = np.linspace(-3.0, 3.0, 25), np.array([0.5, 1.0, 2.0])
-SPAN_SWEEPS, SPAN_TOLERANCE = 8, 1e-10
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ def span(
     residual = remove_linear(samples, implicit=samples.d > 500)
     if sees_every_bias(activation):
         start = leading_subspace(residual, SecondMoment(), n_units, rng=rng)
-        if abs(start.eigenvalues[-1]) <= RELATIVE_FLOOR * abs(start.eigenvalues[0]):
+        if abs(start.eigenvalues[-1]) <= LIMITS.relative_floor * abs(start.eigenvalues[0]):
             raise rank_error(np.abs(start.eigenvalues), n_units, "T_2")
         found = even_subspace(residual, n_units, start, rng=rng)
         return found.V, np.abs(np.append(found.eigenvalues, found.next_eigenvalue))
@@ -91,7 +90,7 @@ def sees_every_bias(activation: Activation) -> bool:
 
 
 def rank_error(values: np.ndarray, n_units: int, what: str) -> SingularError:
-    rank = int(np.sum(values > RELATIVE_FLOOR * values[0])) if values[0] > 0 else 0
+    rank = int(np.sum(values > LIMITS.relative_floor * values[0])) if values[0] > 0 else 0
     return SingularError(
         f"n_units = {n_units}, but {what} shows {rank} independent units: some weight vectors are parallel or dependent, some "
         f"output weights zero, or some biases too large. Ask for fewer units, or a larger order ℓ if directions are dependent."
@@ -128,14 +127,14 @@ def _span_of_two(samples: Samples, residual: Samples, k: int) -> tuple[np.ndarra
     starts = [to_numpy(residual.mean(HermiteMoment(d, 2, None, 1, direction))[0]) for direction in (alpha, np.ones(d) / d**0.5)]
     left, s, _ = np.linalg.svd(np.hstack([T2 / math.sqrt(2), *(M / math.sqrt(6) for M in starts)]), full_matrices=False)
     V = left[:, :k]
-    for _ in range(SPAN_SWEEPS):
+    for _ in range(LIMITS.span_sweeps):
         T3 = to_numpy(residual.mean(UnfoldedMoment(V))[0]).reshape(d, -1)
         P2 = to_numpy(residual.mean(MomentProduct(V))[0])
         left, s, _ = np.linalg.svd(np.hstack([P2 / math.sqrt(2), T3 / math.sqrt(6)]), full_matrices=False)
         previous, V = V, left[:, :k]
-        if np.linalg.norm(V - previous @ (previous.T @ V)) < SPAN_TOLERANCE:
+        if np.linalg.norm(V - previous @ (previous.T @ V)) < LIMITS.span_tolerance:
             break
-    if s[k - 1] <= RELATIVE_FLOOR * s[0]:
+    if s[k - 1] <= LIMITS.relative_floor * s[0]:
         raise rank_error(s, k, "T_2 with T_3")
     return V, s
 
@@ -154,7 +153,7 @@ def _on_symmetric_tensors(
     ])
     slices = (slices + slices.transpose(0, 2, 1)) / 2
     left, s, _ = np.linalg.svd(slices.transpose(1, 0, 2).reshape(basis.size, -1), full_matrices=False)
-    if k > basis.size or s[k - 1] <= RELATIVE_FLOOR * s[0]:
+    if k > basis.size or s[k - 1] <= LIMITS.relative_floor * s[0]:
         raise rank_error(s, k, f"T_{2 * order} … T_{2 * order + 2}")
     V = left[:, :k]
     factors, off = _diagonalizer(V.T @ slices @ V, rng)

@@ -21,22 +21,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from weightlift.initialization.limits import LIMITS
 from weightlift.namespaces import array_namespace, as_like, to_numpy
 from weightlift.network import Network
 from weightlift.refinement.affine import AffineNetwork, fit_affine
 from weightlift.refinement.up_to_signs import SignlessFit, refine_up_to_signs
 from weightlift.samples import Block, Residual, Samples, Sums
 
-LEVEL = 0.2  # of the largest residual
-CAP = 1.5  # ⟨w, x⟩ of the rows that count
-TURNS = 8
-EXACT = 1e-12  # largest residual, relative to the largest |y|, that is rounding
-CHANCE = 10.0  # times the share of the risk that d + 2 parameters take from noise: a unit must take more
-STEPS = 40  # of each refinement
-
 
 def with_large_biases(
-    samples: Samples, function: AffineNetwork, n_units: int, *, offset: bool = False, iterations: int = STEPS
+    samples: Samples, function: AffineNetwork, n_units: int, *, offset: bool = False, iterations: int = LIMITS.spike_steps
 ) -> SignlessFit:
     """The function refined, with as many further units as its residual shows, up to n_units altogether.
 
@@ -50,12 +44,12 @@ def with_large_biases(
     size = float(to_numpy(samples.fold(_Largest(samples.d))[0]))
     fit = _refined(samples, function, offset, iterations)
     while fit.function.n_units < n_units:
-        spike = find_spike(samples.map(Residual(fit.function)), floor=EXACT * size)
+        spike = find_spike(samples.map(Residual(fit.function)), floor=LIMITS.spike_rounding * size)
         if spike is None:
             break
         w, b, a = spike
         wider = _refined(samples, _joined(samples, fit.function, w, b, a), offset, iterations)
-        if not wider.risk < fit.risk * (1.0 - CHANCE * (samples.d + 2) / samples.n):
+        if not wider.risk < fit.risk * (1.0 - LIMITS.spike_chance * (samples.d + 2) / samples.n):
             break
         if not _within_reach(samples, wider.function):
             break
@@ -70,14 +64,14 @@ def find_spike(residuals: Samples, *, floor: float = 0.0) -> tuple[np.ndarray, f
         return None
     sign, w = math.copysign(1.0, float(r)), x / max(float(np.linalg.norm(x)), np.finfo(float).tiny)
     means: list[float] = []
-    for _ in range(TURNS):
-        count, pull, *sums = (to_numpy(s) for s in residuals.fold(_Cap(w, sign, LEVEL * float(largest))))
+    for _ in range(LIMITS.spike_turns):
+        count, pull, *sums = (to_numpy(s) for s in residuals.fold(_Cap(w, sign, LIMITS.spike_level * float(largest))))
         if not count:
             return None
         w, means = pull / np.linalg.norm(pull), [float(s / count) for s in sums]
     z, r1, zz, zr = means
     slope = (zr - z * r1) / max(zz - z * z, np.finfo(float).tiny)
-    a = max(slope, r1)  # the cut at LEVEL flattens the slope; a spike is at least as steep as its mean
+    a = max(slope, r1)  # the cut at the level flattens the slope; a spike is at least as steep as its mean
     beta = z - r1 / a
     beyond = float(to_numpy(residuals.fold(_Beyond(w, beta))[0]))
     return (w, -beta, sign * a) if beyond >= 2 * (residuals.d + 1) else None
@@ -130,7 +124,7 @@ class _Largest:
 
 @dataclass(frozen=True, eq=False)
 class _Cap:
-    """Over rows with z = ⟨w, x⟩ > CAP and s y > level: their number, Σ s y x, Σ z, Σ s y, Σ z², Σ s y z."""
+    """Over rows with z = ⟨w, x⟩ > the cap and s y > level: their number, Σ s y x, Σ z, Σ s y, Σ z², Σ s y z."""
 
     w: np.ndarray
     sign: float
@@ -143,7 +137,7 @@ class _Cap:
     def __call__(self, block: Block) -> Sums:
         xp, X = array_namespace(block.X), block.X
         z, r = xp.matmul(X, as_like(self.w, X)), self.sign * block.y
-        used = xp.astype((z > CAP) & (r > self.level), X.dtype)
+        used = xp.astype((z > LIMITS.spike_cap) & (r > self.level), X.dtype)
         used = used if block.w is None else used * xp.astype(block.w > 0, X.dtype)
         ur = used * r
         return xp.sum(used), xp.matmul(ur, X), xp.sum(used * z), xp.sum(ur), xp.sum(used * z * z), xp.sum(ur * z)

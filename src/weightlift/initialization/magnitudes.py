@@ -18,13 +18,13 @@ import numpy as np
 
 from weightlift.activations import Activation
 from weightlift.errors import ActivationError
+from weightlift.initialization.limits import LIMITS
 from weightlift.moments import DirectionalMoments, HermiteMoment, MomentChoice, choose_moments, quadratic_fit
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
 from weightlift.samples import Residual, Samples
 
 LENGTH_GRID = np.geomspace(0.02, 50.0, 241)
-POLISH_STEPS = 30
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def _polish(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Gauss–Newton in (a, log σ) for all units at once; (a, σ)."""
     scale = weights[:, None] * s[None, :] ** orders[:, None]
-    for _ in range(POLISH_STEPS):
+    for _ in range(LIMITS.magnitude_steps):
         m = activation.hermites(max(orders) + 2, sigma, s * sigma * beta)
         shape = scale * m[orders]
         # σ ∂σ m_j(σ, sσβ) = m_{j+2} + j m_j + sβ m_{j+1}

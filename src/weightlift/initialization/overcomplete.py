@@ -27,6 +27,7 @@ from weightlift.decomposition import Decomposition, polish
 from weightlift.decomposition.subspace_power import flattened_spectrum, subspace_power
 from weightlift.decomposition.tensors import apply_powers
 from weightlift.errors import ArgumentError, TooFewRowsError
+from weightlift.initialization.limits import LIMITS
 from weightlift.initialization.scalars import fitted_scalars
 from weightlift.moments import DirectionalMoments, HermiteMoment, HermitePolynomial, hermite_regression
 from weightlift.namespaces import to_numpy
@@ -35,12 +36,7 @@ from weightlift.refinement.affine import AffineNetwork, fit_affine
 from weightlift.risk import Risk, Students
 from weightlift.samples import RandomSigns, Residual, Samples
 
-LARGEST_REGRESSION = 5e10  # multiplications n D² of the normal equations
-MEMORY = 2.0**30  # bytes for T_4 and the range of its flattening
-SCALAR_ORDERS = (2, 3, 4)
 FIFTH = 1 / math.sqrt(5)  # s: T_5 on the scale of T_4, √(4!/5!), where their noises are alike
-ROWS_A_TERM = 10  # of a regression; with fewer, single rows of large He_4 decide
-SIGN_DRAWS, FLOOR_MARGIN = 3, 1.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,11 +101,11 @@ def _degree(samples: Samples) -> int:
     if not math.isfinite(samples.n):
         return 4
     sizes = {q: math.comb(samples.d + q, q) for q in (4, 3, 2)}
-    fits = [q for q, D in sizes.items() if samples.n >= ROWS_A_TERM * D and samples.n * D**2 <= LARGEST_REGRESSION]
+    fits = [q for q, D in sizes.items() if samples.n >= LIMITS.rows_a_term * D and samples.n * D**2 <= LIMITS.regression_work]
     if not fits:
         raise TooFewRowsError(
-            f"{samples.n} rows for {samples.d} inputs: moments of order 4 and 5 are noise below {ROWS_A_TERM * sizes[2]} "
-            "rows. Give more."
+            f"{samples.n} rows for {samples.d} inputs: moments of order 4 and 5 are noise below "
+            f"{LIMITS.rows_a_term * sizes[2]} rows. Give more."
         )
     return fits[0]
 
@@ -128,7 +124,7 @@ def _fifth(residual: Samples, u: np.ndarray) -> np.ndarray:
 def _floor(residual: Samples, u: np.ndarray, polynomial: HermitePolynomial, rng: np.random.Generator) -> float:
     """The largest eigenvalue of M by magnitude when the residual's signs are random, D of n degrees of freedom restored."""
     largest = 0.0
-    for seed in rng.integers(2**31, size=SIGN_DRAWS):
+    for seed in rng.integers(2**31, size=LIMITS.sign_draws):
         noise = residual.map(RandomSigns(int(seed)))
         M = to_numpy(noise.mean(HermiteMoment(residual.d, 4))[0]) + _fifth(noise, u)
         largest = max(largest, abs(float(flattened_spectrum(M)[0])))
@@ -138,7 +134,7 @@ def _floor(residual: Samples, u: np.ndarray, polynomial: HermitePolynomial, rng:
 def _units(residual: Samples, polynomial: HermitePolynomial, U: np.ndarray) -> Network:
     """Units with the directions U (d, k) up to sign, their scalars from ζ_2, ζ_3, ζ_4."""
     gram, zeta = U.T @ U, {}
-    for j in SCALAR_ORDERS:
+    for j in LIMITS.scalar_orders:
         if j <= polynomial.degree:
             values = apply_powers(polynomial.tensor(j), U, 0)[0]
         else:
@@ -164,19 +160,19 @@ def _check(samples: Samples, k: int) -> None:
             "hermite_init, whose orders 5 and 6 tell d(d+1)/2."
         )
     needed = 8.0 * (3 * d**4 + (d * (d + 1) // 2) ** 2)
-    if needed > MEMORY:
+    if needed > LIMITS.tensor_bytes:
         raise ArgumentError(
-            f"{d} inputs: T_4 and the range of its flattening take {needed / 2**30:.1f} GiB, and {MEMORY / 2**30:.0f} GiB are "
-            "allowed. Project the inputs on fewer dimensions first."
+            f"{d} inputs: T_4 and the range of its flattening take {needed / 2**30:.1f} GiB, and "
+            f"{LIMITS.tensor_bytes / 2**30:.0f} GiB are allowed. Project the inputs on fewer dimensions first."
         )
 
 
 def _check_rank(samples: Samples, spectrum: np.ndarray, floor: float, k: int) -> None:
     """At least a third of the units must stand above the noise: a refinement finds the others."""
-    seen, least = int((np.abs(spectrum) > FLOOR_MARGIN * floor).sum()), math.ceil(k / 3)
+    seen, least = int((np.abs(spectrum) > LIMITS.floor_margin * floor).sum()), math.ceil(k / 3)
     if seen < least:
         weakest = max(abs(float(spectrum[least - 1])), np.finfo(float).tiny)
-        wanted = samples.n * (FLOOR_MARGIN * floor / weakest) ** 2
+        wanted = samples.n * (LIMITS.floor_margin * floor / weakest) ** 2
         raise TooFewRowsError(
             f"{samples.n} rows: {seen} of {k} eigenvalues of the flattened T_4 + T_5(·, u) exceed the noise {floor:.2g}. About "
             f"{wanted:.1g} rows or more would show {least}, as many as a refinement needs."

@@ -27,6 +27,7 @@ from weightlift.arguments import generator
 from weightlift.errors import ArgumentError
 from weightlift.hermite import polynomials
 from weightlift.initialization.directions import joint_directions
+from weightlift.initialization.limits import LIMITS
 from weightlift.initialization.magnitudes import directional_coefficients
 from weightlift.initialization.scalars import fitted_scalars
 from weightlift.moments import DirectionalMoments, HermiteMoment, remove_linear
@@ -36,8 +37,6 @@ from weightlift.refinement.affine import AffineNetwork, fit_affine, require_relu
 from weightlift.refinement.up_to_signs import refine_up_to_signs
 from weightlift.samples import Block, Samples, Sums
 from weightlift.subspace import SecondMoment, estimate_rank
-
-SIGNAL = 3.0  # standard errors of ζ_2
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +53,7 @@ class Reach:
     @property
     def recoverable(self) -> np.ndarray:
         """G, as booleans (k,)."""
-        return np.asarray((self.rows >= self.least_rows) & (self.signal >= SIGNAL * self.noise) & (self.signal > 0))
+        return np.asarray((self.rows >= self.least_rows) & (self.signal >= LIMITS.signal * self.noise) & (self.signal > 0))
 
     def __str__(self) -> str:
         G = self.recoverable

@@ -21,12 +21,10 @@ import numpy as np
 from weightlift.activations import Activation
 from weightlift.errors import ActivationError
 from weightlift.hermite import polynomials
+from weightlift.initialization.limits import LIMITS
 
 BIAS_GRID = np.linspace(-5.0, 5.0, 201)  # b/σ; every fifth where lengths are tried too
 LENGTH_GRID = np.geomspace(0.05, 20.0, 25)
-POLISH_STEPS, LARGEST_STEP = 60, 0.5
-FARTHEST = 8.0  # |b|/σ beyond which a unit is a polynomial to rounding
-SIDE_ROWS = 2.0  # rows a parameter of a unit on its minority side, below which its kink is beyond reach
 
 
 @dataclass(frozen=True)
@@ -44,12 +42,12 @@ def reach(n: float, n_inputs: int) -> float:
     """The largest |b|/σ of a unit that n rows can show: at least 2 (d + 1) of them must lie on its minority side."""
     from scipy.special import ndtri
 
-    side = min(0.3, SIDE_ROWS * (n_inputs + 1) / n)
-    return min(FARTHEST, float(-ndtri(side))) if side > 0 else FARTHEST
+    side = min(0.3, LIMITS.side_rows * (n_inputs + 1) / n)
+    return min(LIMITS.farthest, float(-ndtri(side))) if side > 0 else LIMITS.farthest
 
 
 def kink_scalars(
-    zeta: dict[int, np.ndarray], order: int, activation: Activation, *, farthest: float = FARTHEST
+    zeta: dict[int, np.ndarray], order: int, activation: Activation, *, farthest: float = LIMITS.farthest
 ) -> Scalars:
     """RECOVERSCALARS, corrected, for φ with one kink: ReLU, leaky ReLU, |z|. ζ of the orders ℓ … ℓ+3; 2 and 3 do for ℓ = 1."""
     if activation.degree != 1.0 or activation.kinks != (0.0,):
@@ -74,7 +72,7 @@ def fitted_scalars(
     *,
     xi: np.ndarray | None = None,
     start: Scalars | None = None,
-    farthest: float = FARTHEST,
+    farthest: float = LIMITS.farthest,
 ) -> Scalars:
     """Least squares on all the ζ's, weighted by 1/j!, the inverse of their variances; from a grid, or from `start`.
 
@@ -138,7 +136,7 @@ def _polish(
     lengths_free = activation.degree is None
     damping = np.full(target.shape[1], 1e-3)
     a, shape, tangents, value = _linearized(target, scale, orders, sigma, beta, activation, lengths_free)
-    for _ in range(POLISH_STEPS):
+    for _ in range(LIMITS.scalar_steps):
         step = _steps(target - a * shape, shape, tangents, damping)
         trial_beta = np.clip(beta + step[0], -farthest, farthest)
         trial_sigma = np.clip(sigma * np.exp(step[1]), 1e-3, 1e3) if lengths_free else sigma
@@ -181,4 +179,4 @@ def _steps(residual: np.ndarray, shape: np.ndarray, tangents: np.ndarray, dampin
     floor = np.finfo(float).tiny
     gram = gram + np.einsum("kp,pq->kpq", damping[:, None] * diagonal + np.where(diagonal > floor, 0.0, 1.0), np.eye(2))
     right = np.einsum("pjk,jk->kp", T, residual)
-    return np.clip(np.linalg.solve(gram, right[..., None])[..., 0].T, -LARGEST_STEP, LARGEST_STEP)
+    return np.clip(np.linalg.solve(gram, right[..., None])[..., 0].T, -LIMITS.scalar_step, LIMITS.scalar_step)

@@ -19,11 +19,10 @@ import scipy.linalg
 
 from weightlift.activations import Activation
 from weightlift.errors import ArgumentError, SingularError
+from weightlift.initialization.limits import LIMITS
 from weightlift.namespaces import row_ranges
 
 RULES = ("midpoint", "sign")
-MAX_FREE = 22  # 2^22 patterns take about a minute
-DEPENDENT = 1e-9
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ def fix_signs(
 def _by_sign(T1: np.ndarray, U: np.ndarray, a: np.ndarray) -> Signs:
     columns = U * a
     s = np.linalg.svd(columns, compute_uv=False)
-    if len(a) > len(T1) or s[-1] <= DEPENDENT * s[0]:
+    if len(a) > len(T1) or s[-1] <= LIMITS.dependent * s[0]:
         raise SingularError("rule='sign' needs independent weight vectors; use rule='midpoint' with T0.")
     z = np.linalg.lstsq(columns, T1, rcond=None)[0]
     left = float(np.linalg.norm(columns @ z - T1) / max(float(np.linalg.norm(columns)), np.finfo(float).tiny))
@@ -76,7 +75,7 @@ def _binary_least_squares(C: np.ndarray, target: np.ndarray) -> tuple[np.ndarray
     """f ∈ {0, 1}ᵏ of least ‖C f − t‖ among those whose pivots are rounded solutions; and its margin."""
     Q, R, order = scipy.linalg.qr(C, mode="economic", pivoting=True)
     diagonal = np.abs(np.diag(R))
-    rank = int(np.sum(diagonal > DEPENDENT * max(diagonal[0], np.finfo(float).tiny)))
+    rank = int(np.sum(diagonal > LIMITS.dependent * max(diagonal[0], np.finfo(float).tiny)))
     k = C.shape[1]
     free = k - rank
     flips = np.zeros(k)
@@ -86,7 +85,7 @@ def _binary_least_squares(C: np.ndarray, target: np.ndarray) -> tuple[np.ndarray
         solved = scipy.linalg.solve_triangular(R[:k, :k], (Q.T @ target)[:k])
         flips[order] = solved > 0.5
         return flips, float(np.abs(solved - 0.5).min())
-    if free > MAX_FREE:
+    if free > LIMITS.free_signs:
         raise ArgumentError(f"{k} units obey {rank} independent sign conditions: 2^{free} patterns are too many to try.")
     return _enumerated(C[:, order], Q[:, :rank], R[:rank], target, order)
 

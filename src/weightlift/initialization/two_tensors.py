@@ -22,17 +22,13 @@ from weightlift.decomposition import Pencil, shared_directions
 from weightlift.errors import SingularError, TooFewRowsError, WeightliftError
 from weightlift.hermite import polynomials
 from weightlift.hermite.symmetric import symmetric_basis
-from weightlift.initialization.directions import RELATIVE_FLOOR, Directions, rank_error
+from weightlift.initialization.directions import Directions, rank_error
+from weightlift.initialization.limits import LIMITS
 from weightlift.moments import DirectionalMoments, remove_linear
 from weightlift.moments.flattened_moment import FlattenedMoment, check_flattening
 from weightlift.namespaces import to_numpy
 from weightlift.samples import RandomSigns, Samples
 from weightlift.subspace import SecondMoment, leading_subspace
-
-EXACT_FRAMES, ROW_FRAMES = 16, 4  # contractions of each tensor, from which pairs are formed
-SIGN_DRAWS, FLOOR_MARGIN = 5, 1.05
-ERRORS_APART = 3.0  # duplicates are closer than three times their errors
-SAME_DIRECTION = 1e-3  # the least radius of a merger
 
 
 @dataclass(frozen=True)
@@ -59,7 +55,7 @@ def two_tensor_directions(
     """Steps 1–4. n_units None: as many as are found; else mergers go on until so many are left, and too few are an error."""
     rng = generator(rng)
     check_flattening(samples.d, order, max_memory=max_memory)
-    frames = rng.normal(size=(ROW_FRAMES if math.isfinite(samples.n) else EXACT_FRAMES, samples.d))
+    frames = rng.normal(size=(LIMITS.row_frames if math.isfinite(samples.n) else LIMITS.exact_frames, samples.d))
     frames /= np.linalg.norm(frames, axis=1, keepdims=True)
     slices = [_contractions(samples, order, filled, frames) for filled in (1, 2)]
     spectra = [_spectrum(M) for M in slices]
@@ -68,7 +64,7 @@ def two_tensor_directions(
         raise SingularError(f"T_{2 * order + 1} and T_{2 * order + 2} vanish: no unit has a kink that moments see.")
     found = []
     for filled, M, s in zip((1, 2), slices, spectra, strict=True):
-        floor = max(_noise_floor(samples, order, filled, frames, rng), RELATIVE_FLOOR * scale)
+        floor = max(_noise_floor(samples, order, filled, frames, rng), LIMITS.relative_floor * scale)
         found.append(_one_tensor(samples, order, filled, M, s, floor))
     U, impurity = merge(found, n_units)
     values = np.sort(np.concatenate(spectra))[::-1]
@@ -93,7 +89,7 @@ def merge(found: list[TensorDirections], n_units: int | None) -> tuple[np.ndarra
     gaps = _distances(U)
     within = gaps[(source[:, None] == source) & ~np.eye(len(source), dtype=bool)]
     half = 0.5 * float(within.min()) if within.size else 0.5
-    radius = np.minimum(np.maximum(ERRORS_APART * (error[:, None] + error), SAME_DIRECTION), half)
+    radius = np.minimum(np.maximum(LIMITS.errors_apart * (error[:, None] + error), LIMITS.same_direction), half)
     kept = list(np.argsort(-strength))
 
     def drop(limit: np.ndarray | float) -> bool:
@@ -131,9 +127,9 @@ def _noise_floor(samples: Samples, order: int, filled: int, frames: np.ndarray, 
     """What random signs of y leave of the same matrix: zero for exact moments."""
     if not math.isfinite(samples.n):
         return 0.0
-    seeds = rng.integers(2**31, size=SIGN_DRAWS)
+    seeds = rng.integers(2**31, size=LIMITS.tensor_sign_draws)
     draws = (_contractions(samples.map(RandomSigns(int(seed))), order, filled, frames) for seed in seeds)
-    return FLOOR_MARGIN * max(float(_spectrum(M)[0]) for M in draws)
+    return LIMITS.floor_margin * max(float(_spectrum(M)[0]) for M in draws)
 
 
 def _one_tensor(

@@ -13,9 +13,9 @@ import numpy as np
 
 from weightlift.activations import Activation
 from weightlift.errors import ActivationError
+from weightlift.moments.limits import LIMITS
 
 SCALES = np.array([0.5, 1.0, 2.0])
-RELATIVE_ZERO = 1e-9
 
 
 @dataclass(frozen=True)
@@ -49,5 +49,5 @@ def nonzero_moments(activation: Activation) -> tuple[bool, bool, bool, bool, boo
     values = np.asarray(activation.hermites(8, SCALES))  # (9, 3)
     weights = np.array([1.0 / math.factorial(j) for j in range(9)])
     size = np.sqrt(np.tensordot(weights, values**2, axes=1))
-    flags = [bool(np.any(np.abs(values[j]) > RELATIVE_ZERO * size * math.sqrt(math.factorial(j)))) for j in range(5)]
+    flags = [bool(np.any(np.abs(values[j]) > LIMITS.vanishing * size * math.sqrt(math.factorial(j)))) for j in range(5)]
     return flags[0], flags[1], flags[2], flags[3], flags[4]

@@ -12,11 +12,10 @@ import numpy as np
 
 from weightlift.moments.directional import DirectionalMoments
 from weightlift.moments.hermite_moment import HermiteMoment
+from weightlift.moments.limits import LIMITS
 from weightlift.namespaces import Array, array_namespace, as_like, matmul_transposed, matrix, to_numpy
 from weightlift.network import Network
 from weightlift.samples import Block, Residual, Samples, Sums
-
-CG_STEPS, CG_TOLERANCE = 30, 1e-8
 
 
 def remove_linear(samples: Samples, *, implicit: bool = False) -> Samples:
@@ -130,8 +129,8 @@ def _conjugate_gradients(samples: Samples) -> np.ndarray:
     residual = _apply(samples, None)
     v, direction = np.zeros(samples.d + 1), residual
     square = float(residual @ residual)
-    stop = CG_TOLERANCE**2 * square
-    for _ in range(CG_STEPS):
+    stop = LIMITS.cg_tolerance**2 * square
+    for _ in range(LIMITS.cg_steps):
         if square <= stop:
             break
         product = _apply(samples, direction)

@@ -23,6 +23,7 @@ from weightlift.errors import ArgumentError
 from weightlift.hermite import polynomials
 from weightlift.hermite.symmetric import flattening, flattening_product, symmetric_basis, symmetric_dimension
 from weightlift.moments.hermite_moment import HermiteMoment, unit_moments
+from weightlift.moments.limits import LIMITS
 from weightlift.namespaces import Array, array_namespace, as_like, to_numpy
 from weightlift.network import Network
 from weightlift.samples import Block, Samples, Sums
@@ -30,8 +31,6 @@ from weightlift.samples import Block, Samples, Sums
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
 
-MEMORY_SHARE = 0.5  # of the machine's memory that a dense route may take
-DENSE_COPIES = 6  # matrices D × D that a route holds at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,11 +122,11 @@ def check_flattening(n_inputs: int, half: int, *, max_memory: float | None = Non
     """Refuse an ℓ whose matrices on Sym^ℓ do not fit in memory, and say how much they need."""
     D = symmetric_dimension(n_inputs, half)
     what = f"ℓ = {half} with {n_inputs} inputs: matrices of {D:,} × {D:,}"
-    check_memory(8.0 * DENSE_COPIES * D**2, what, "take a smaller ℓ", max_memory)
+    check_memory(8.0 * LIMITS.dense_copies * D**2, what, "take a smaller ℓ", max_memory)
 
 
 def check_memory(needed: float, what: str, remedy: str, max_memory: float | None = None) -> None:
-    at_hand = MEMORY_SHARE * _machine_memory() if max_memory is None else max_memory
+    at_hand = LIMITS.memory_share * _machine_memory() if max_memory is None else max_memory
     if needed > at_hand:
         raise ArgumentError(f"{what} need {needed / 2**30:,.3g} GiB, and {at_hand / 2**30:,.3g} GiB are at hand; {remedy}.")
 

@@ -13,11 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from weightlift.errors import NotGaussianWarning, warn
+from weightlift.moments.limits import LIMITS
 from weightlift.namespaces import array_namespace, as_like, to_numpy
 from weightlift.samples import Block, Samples, Sums
-
-LEVEL = 5.0  # standard errors, beside what the largest of so many normals reaches by chance
-PROJECTIONS = 16
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ class StandardizedMoments:
 def gaussianity(whitened: Samples) -> Gaussianity:
     """The test on whitened samples."""
     d = whitened.d
-    directions = np.random.default_rng(0).normal(size=(d, PROJECTIONS if d > 1 else 0))
+    directions = np.random.default_rng(0).normal(size=(d, LIMITS.projections if d > 1 else 0))
     directions /= np.linalg.norm(directions, axis=0)
     third, fourth, radial, squares = (to_numpy(s) for s in whitened.mean(StandardizedMoments(directions)))
     n = whitened.total / float(squares)
@@ -91,5 +89,5 @@ def gaussianity(whitened: Samples) -> Gaussianity:
     worst = int(np.argmax(np.abs(z)))
     places = [*(f"column {j}" for j in range(d)), *(f"random projection {j}" for j in range(directions.shape[1]))]
     names = [*(f"skewness of {p}" for p in places), *(f"kurtosis of {p}" for p in places), "radial kurtosis"]
-    limit = LEVEL + math.sqrt(2 * math.log(len(names)))
+    limit = LIMITS.gaussian_level + math.sqrt(2 * math.log(len(names)))
     return Gaussianity(float(abs(z[worst])), names[worst], bool(abs(z[worst]) <= limit))

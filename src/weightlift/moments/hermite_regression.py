@@ -18,11 +18,10 @@ import numpy as np
 from weightlift.errors import ArgumentError, TooFewRowsError
 from weightlift.hermite.polynomials import normalized
 from weightlift.moments.hermite_moment import symmetric_cp, unit_moments
+from weightlift.moments.limits import LIMITS
 from weightlift.namespaces import Array, array_namespace, as_like, matmul_transposed, matrix, to_numpy
 from weightlift.network import Network
 from weightlift.samples import Block, Samples, Sums
-
-MAX_TERMS = 5000
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,10 +64,10 @@ def hermite_regression(samples: Samples, degree: int) -> HermitePolynomial:
     True
     """
     D = math.comb(samples.d + degree, degree)
-    if D > MAX_TERMS:
+    if LIMITS.terms < D:
         raise ArgumentError(
             f"a polynomial of degree {degree} in {samples.d} inputs has {D} terms, its normal equations take "
-            f"{8 * D * D / 2**30:.1f} GiB (at most {MAX_TERMS} terms are tried); lower the degree, or reduce the inputs."
+            f"{8 * D * D / 2**30:.1f} GiB (at most {LIMITS.terms} terms are tried); lower the degree, or reduce the inputs."
         )
     if samples.n < 2 * D:
         raise TooFewRowsError(f"{samples.n} rows for a polynomial of {D} terms: give at least {2 * D}, or lower the degree.")

@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike
 from weightlift.errors import ArgumentError, ShapeError
 from weightlift.matching import Match, match
 from weightlift.network import Network
+from weightlift.plots.limits import LIMITS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,9 +61,7 @@ PHASES = {  # pale, so that words can stand on them; from what is easy to what i
     "DEGENERATE": "#eeeeee",
 }
 INK, FAINT, FAINTER = "#333333", "#9a9a9a", "#dddddd"
-LEAST_RISK = 1e-33  # smaller ones, zero too, are drawn here
 KINDS = ("auto", "strips", "scatter")
-MAX_STRIPS, MAX_INPUTS = 10, 60
 _HOMES = {
     "DirectionsDisplay": "directions",
     "IntervalsDisplay": "intervals",
@@ -155,7 +154,7 @@ class UnitsDisplay:
         d, k = self.units.truth.shape
         self.ax_ = _axes(ax)
         self.figure_ = self.ax_.figure
-        if kind == "strips" or (kind == "auto" and d <= MAX_INPUTS and k <= MAX_STRIPS):
+        if kind == "strips" or (kind == "auto" and d <= LIMITS.inputs and k <= LIMITS.strips):
             self._strips()
         else:
             self._scatter()
@@ -232,14 +231,15 @@ class ConvergenceDisplay:
         self.figure_ = ax.figure
         self.lines_ = []
         if self.level is not None:
-            ax.axhline(max(self.level, LEAST_RISK), color=FAINT, linewidth=0.8, linestyle=(0, (1, 2)), zorder=1)
+            level = max(self.level, LIMITS.least_risk)
+            ax.axhline(level, color=FAINT, linewidth=0.8, linestyle=(0, (1, 2)), zorder=1)
             where = ax.get_yaxis_transform()  # x of the axes, y of the data
-            ax.text(1.0, max(self.level, LEAST_RISK), self.level_label, transform=where, color=FAINT, ha="right", va="bottom")
+            ax.text(1.0, level, self.level_label, transform=where, color=FAINT, ha="right", va="bottom")
         free = iter([*PALETTE] * len(self.risks))
         for label, values in self.risks.items():
             color = (colors or {}).get(label) or next(free)
             width, alpha, layer = (2.0, 1.0, 4) if values.ndim == 1 else (0.8, 0.7, 2)
-            drawn = np.maximum(_until_it_ends(values), LEAST_RISK)
+            drawn = np.maximum(_until_it_ends(values), LIMITS.least_risk)
             lines = ax.plot(np.arange(len(values)), drawn, color=color, linewidth=width, alpha=alpha, zorder=layer)
             lines[0].set_label(label)
             self.lines_ += lines

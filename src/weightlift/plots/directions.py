@@ -10,12 +10,11 @@ import numpy as np
 from weightlift.errors import ShapeError
 from weightlift.network import Network
 from weightlift.plots import _axes, feature_names
+from weightlift.plots.limits import LIMITS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MAX_NUMBERS = 120  # cells with a number written into them
-MAX_NAMES = 60
 
 
 class DirectionsDisplay:
@@ -60,9 +59,9 @@ class DirectionsDisplay:
         self.colorbar_ = ax.figure.colorbar(self.image_, ax=ax, label="weight")
         ax.set_yticks(range(k), [f"unit {i}, a = {self.a[i]:.2g}".replace("-", "−") for i in range(k)])
         ax.set_xlabel("input")
-        if self.feature_names is not None and d <= MAX_NAMES:
+        if self.feature_names is not None and d <= LIMITS.names:
             ax.set_xticks(range(d), self.feature_names, rotation=90 if max(map(len, self.feature_names)) > 3 else 0)
-        if d * k <= MAX_NUMBERS:
+        if d * k <= LIMITS.numbers:
             for i in range(k):
                 for j in range(d):
                     dark = abs(self.W[j, i]) > 0.6 * size

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weightlift.errors import ArgumentError
-from weightlift.plots import BLUE, FAINT, LEAST_RISK, VERMILLION, _axes, _tidy
+from weightlift.plots import BLUE, FAINT, VERMILLION, _axes, _tidy
+from weightlift.plots.limits import LIMITS
 from weightlift.recovery import Recovery, StageReport
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class StagesDisplay:
         work = np.cumsum([stage.work for stage in self.stages])
         risk = np.array([stage.risk for stage in self.stages], dtype=float)
         ran = np.isfinite(risk)
-        drawn = np.maximum(risk, LEAST_RISK)
+        drawn = np.maximum(risk, LIMITS.least_risk)
         colors = [BLUE if stage.outcome.startswith(CERTIFIED) else VERMILLION for stage in self.stages]
         ax.set_yscale("log")
         ax.plot([0.0, *work[ran]], [1.0, *drawn[ran]], color=FAINT, linewidth=0.8, zorder=1)

@@ -16,16 +16,15 @@ import weightlift as wl
 from weightlift.errors import WeightliftError
 from weightlift.plots import FAINT
 from weightlift.reproduce import awasthi2021_overcomplete
+from weightlift.reproduce.limits import LIMITS
 from weightlift.reproduce.recipe import Claim, Grid, Recipe, Row
 from weightlift.reproduce.style import curve
 from weightlift.reproduce.tables import Line, column, grouped
-from weightlift.reproduce.units import FAILED, worst_unit
+from weightlift.reproduce.units import worst_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SUCCESS = 1e-6
-WORK = 3000.0
 ROUTES = {"paper": "two tensors, Jennrich (paper)", "joint": "joint diagonalisation", "ours": "recover"}
 
 
@@ -37,7 +36,7 @@ def start_trial(rng: np.random.Generator, *, d: int, k: int, n: int, bias: float
     X, y = wl.draw(truth, n, rng=rng)
     rows, seed = wl.samples.open(X, y), int(rng.integers(2**31))
     errors = {name: _start_error(rows, truth, preset, seed) for name, preset in (("paper", "paper"), ("joint", "default"))}
-    found = wl.recover(X, y, n_units=k, bias=True, max_work=WORK, rng=seed)
+    found = wl.recover(X, y, n_units=k, bias=True, max_work=LIMITS.work, rng=seed)
     return {**errors, "ours": worst_unit(found.network, truth), "certified": bool(found.certificate)}
 
 
@@ -45,8 +44,8 @@ def _start_error(rows: wl.samples.Samples, truth: wl.Network, preset: str, seed:
     try:
         start = wl.initialization.hermite_init(rows, truth.n_units, "relu", order=1, preset=preset, rng=seed)
     except WeightliftError:
-        return FAILED
-    return min(FAILED, worst_unit(start.network, truth))
+        return LIMITS.failed
+    return min(LIMITS.failed, worst_unit(start.network, truth))
 
 
 def summarize_starts(trials: list[Row]) -> list[Row]:
@@ -59,8 +58,8 @@ def summarize_starts(trials: list[Row]) -> list[Row]:
             "trials": len(rows),
             **{name: float(np.median(column(rows, name))) for name in ROUTES},
             **{f"{name}_within_half": float(np.mean(column(rows, name) <= 0.5)) for name in ("paper", "joint")},
-            "recovered": float(np.mean(column(rows, "ours") <= SUCCESS)),
-            "certified_but_wrong": sum(row["certified"] and row["ours"] > SUCCESS for row in rows),
+            "recovered": float(np.mean(column(rows, "ours") <= LIMITS.right)),
+            "certified_but_wrong": sum(row["certified"] and row["ours"] > LIMITS.right for row in rows),
         }
         for (d, k, n, bias), rows in grouped(trials, "d", "k", "n", "bias")
     ]

@@ -13,6 +13,7 @@ import numpy as np
 import weightlift as wl
 from weightlift.errors import WeightliftError
 from weightlift.plots import BLUE, FAINTER, ORANGE
+from weightlift.reproduce.limits import LIMITS
 from weightlift.reproduce.recipe import Claim, Grid, Recipe, Row
 from weightlift.reproduce.style import curve
 from weightlift.reproduce.tables import column, grouped
@@ -21,8 +22,6 @@ from weightlift.reproduce.units import worst_unit
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SUCCESS = 1e-6
-WORK = 3000.0
 STATUSES = ("EXACT", "AMBIGUOUS", "FAILED")
 
 
@@ -39,10 +38,10 @@ def overcomplete_trial(rng: np.random.Generator, *, d: int, k: int, n: int) -> R
         learned = {
             "start_distance": float(wl.distance(start.network, truth)) / size,
             "function_found": bool(fit.risk <= 1e-20 * float(np.mean(y**2))),
-            "units_found": bool(fit.network is not None and worst_unit(fit.network, truth) <= SUCCESS),
+            "units_found": bool(fit.network is not None and worst_unit(fit.network, truth) <= LIMITS.right),
         }
-    found = wl.recover(X, y, n_units=k, bias=True, max_work=WORK, rng=seed)
-    ours = bool(worst_unit(found.network, truth) <= SUCCESS)
+    found = wl.recover(X, y, n_units=k, bias=True, max_work=LIMITS.work, rng=seed)
+    ours = bool(worst_unit(found.network, truth) <= LIMITS.right)
     return {**learned, "ours": ours, "status": found.certificate.status.name}
 
 
@@ -53,13 +52,13 @@ def twin_trial(rng: np.random.Generator, *, d: int, k: int, ratio: int, twins: b
     if twins:
         truth, other = wl.identifiability.twin(truth, list(range(d + 2)), rng=rng)
     X, y = wl.draw(truth, ratio * k * (d + 1), rng=rng)
-    found = wl.recover(X, y, n_units=k, bias=True, max_work=WORK, rng=int(rng.integers(2**31)))
+    found = wl.recover(X, y, n_units=k, bias=True, max_work=LIMITS.work, rng=int(rng.integers(2**31)))
     size = float(np.sqrt(np.mean(y**2)))
     return {
         "status": found.certificate.status.name,
-        "function_found": bool(float(wl.distance(found.network, truth)) <= SUCCESS * size),
-        "units": bool(worst_unit(found.network, truth) <= SUCCESS),
-        "twin_units": bool(twins and worst_unit(found.network, other) <= SUCCESS),
+        "function_found": bool(float(wl.distance(found.network, truth)) <= LIMITS.right * size),
+        "units": bool(worst_unit(found.network, truth) <= LIMITS.right),
+        "twin_units": bool(twins and worst_unit(found.network, other) <= LIMITS.right),
         "twin_distance": float(wl.distance(truth, other)) / size,
     }
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from weightlift.reproduce.limits import LIMITS
 from weightlift.reproduce.recipe import Row
 from weightlift.reproduce.style import curve
 from weightlift.reproduce.tables import Line, column, grouped
@@ -17,9 +18,6 @@ from weightlift.reproduce.tables import Line, column, grouped
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-DIVERGED = 1e3  # a relative risk; a run that ends above it is at infinity from there on
-CONVERGED = 1e-3
-LEAST = 1e-33
 
 
 def quartiles(trials: list[Row], spacing: Mapping[str, int]) -> list[Row]:
@@ -30,7 +28,7 @@ def quartiles(trials: list[Row], spacing: Mapping[str, int]) -> list[Row]:
         length = max(len(run) for run in runs)
         curves = np.array([_extended(run, length) for run in runs])  # (trials, steps)
         levels = np.quantile(curves, (0.25, 0.5, 0.75), axis=0, method="inverted_cdf").T.tolist()
-        shares = np.mean(curves <= CONVERGED, axis=0).tolist()
+        shares = np.mean(curves <= LIMITS.converged, axis=0).tolist()
         for t, ((low, middle, high), share) in enumerate(zip(levels, shares, strict=True)):
             row = {"approach": name, "step": every * t, "lower_quartile": low, "median": middle, "upper_quartile": high}
             table.append({**row, "converged": share, "trials": len(trials)})
@@ -49,7 +47,7 @@ def thinned(risks: np.ndarray, every: int) -> list[float]:
 
 def _extended(risks: list[float], length: int) -> list[float]:
     finite = [risk if np.isfinite(risk) else np.inf for risk in risks]
-    last = np.inf if finite[-1] > DIVERGED else finite[-1]
+    last = np.inf if finite[-1] > LIMITS.diverged else finite[-1]
     return finite + [last] * (length - len(finite))
 
 
@@ -57,9 +55,8 @@ def draw_quartiles(ax: Axes, rows: list[Row], labels: Mapping[str, str]) -> None
     """The medians as lines, the quartiles as bands, on a logarithmic axis."""
     for i, ((name,), part) in enumerate(grouped(rows, "approach")):
         steps = column(part, "step")
-        low, middle, high = (
-            np.clip(column(part, level), LEAST, 10 * DIVERGED) for level in ("lower_quartile", "median", "upper_quartile")
-        )
+        levels = (column(part, level) for level in ("lower_quartile", "median", "upper_quartile"))
+        low, middle, high = (np.clip(values, LIMITS.least, 10 * LIMITS.diverged) for values in levels)
         curve(ax, i, steps, middle, marker="", label=labels[name])
         ax.fill_between(steps, low, high, color=ax.lines[-1].get_color(), alpha=0.2, linewidth=0)
     ax.set(yscale="log", xlabel="step")

@@ -17,6 +17,7 @@ import weightlift as wl
 from weightlift.errors import DivergedError
 from weightlift.plots import FAINT
 from weightlift.refinement import StochasticDescent
+from weightlift.reproduce.limits import LIMITS
 from weightlift.reproduce.recipe import Claim, Grid, Recipe, Row
 from weightlift.reproduce.style import curve, heat
 from weightlift.reproduce.tables import column, grouped
@@ -25,9 +26,7 @@ from weightlift.samples import Fresh
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-WINDOWS = 100
 ENSEMBLES = {"haar": wl.teachers.haar, "gaussian": wl.teachers.centered_gaussian}
-FOUND = 1e-6  # 1 − |cos| of the worst component
 PANELS = (("kcl", 3), ("implicit_cp", 3), ("kcl", 4), ("subspace_power", 4))
 
 
@@ -36,7 +35,7 @@ def sgd_trial(rng: np.random.Generator, *, ensemble: str, d: int, r: int, scale:
     truth = ENSEMBLES[ensemble](d, r, rng=rng)
     start = wl.Network(rng.standard_normal((d, r)) / math.sqrt(d), activation=truth.activation)
     stream = Fresh(truth, seed=int(rng.integers(2**31)), arithmetic="float32")
-    window = steps // WINDOWS
+    window = steps // LIMITS.windows
     try:
         run = wl.refinement.sgd(
             stream, start, step=scale / r, steps=steps, window=window, truth=truth, dtype="float32", progress=False
@@ -137,7 +136,7 @@ def decomposition_trial(rng: np.random.Generator, *, d: int, k: int, order: int,
         return {"found": False, "residual": 1.0}
     found = wl.decompose(T, k, method=method, rng=int(rng.integers(2**31)))
     worst = float(np.min(np.max(np.abs(U.T @ found.factors), axis=1)))
-    return {"found": bool(1 - worst <= FOUND), "residual": float(found.residual)}
+    return {"found": bool(1 - worst <= LIMITS.found), "residual": float(found.residual)}
 
 
 def summarize_decomposition(trials: list[Row]) -> list[Row]:

@@ -9,9 +9,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from weightlift.reproduce.limits import LIMITS
 from weightlift.reproduce.sweep import Progress
-
-EVERY = 15.0  # seconds between lines
 
 
 @contextmanager
@@ -46,7 +45,7 @@ def _lines(name: str) -> Callable[[Progress], None]:
     def report(progress: Progress) -> None:
         nonlocal last
         now = time.monotonic()
-        if now - last >= EVERY or progress.done == progress.total:
+        if now - last >= LIMITS.every or progress.done == progress.total:
             last = now
             print(f"{name}: {progress.done} of {progress.total} cells, {_left(progress)}", file=sys.stderr, flush=True)
 

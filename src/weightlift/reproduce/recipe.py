@@ -1,9 +1,9 @@
 """What a figure is: a grid of points, a trial at each, a summary of the trials, a drawing, and the claims that it bears out.
 
 A *cell* is one trial at one point. Its key is a hash of the trial's source, of the package that it calls, of the point, the
-number of the trial and the seed: a changed recipe or a changed algorithm has other keys, so that no old number is shown for it, and
-figures that share a trial share its cells. Its random numbers depend on the point, the trial's number and the seed alone: not on
-the order of work, nor on the rest of the grid.
+number of the trial and the seed: a changed recipe or a changed algorithm has other keys, so that no old number is shown for
+it, and figures that share a trial share its cells. Its random numbers depend on the point, the trial's number and the seed
+alone: not on the order of work, nor on the rest of the grid.
 """
 
 from __future__ import annotations

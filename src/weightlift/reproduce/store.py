@@ -15,10 +15,10 @@ from types import TracebackType
 from typing import Any
 
 from weightlift.errors import ArgumentError, FileFormatError
+from weightlift.reproduce.limits import LIMITS
 from weightlift.reproduce.recipe import Cell, Row
 
 APPLICATION, LAYOUT = 0x774C6674, 1  # "wLft"
-WAIT = 60.0  # seconds for another process that writes
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS cells (
     key TEXT PRIMARY KEY, code TEXT NOT NULL, version TEXT NOT NULL, point TEXT NOT NULL, trial INTEGER NOT NULL,
@@ -48,7 +48,7 @@ class Store:
         self.path = path
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            self._db = sqlite3.connect(path, timeout=WAIT)
+            self._db = sqlite3.connect(path, timeout=LIMITS.wait)
             self._db.execute("PRAGMA synchronous = FULL")
             self._open()
         except sqlite3.DatabaseError as error:

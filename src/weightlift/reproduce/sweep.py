@@ -26,10 +26,10 @@ from typing import Any
 
 from weightlift._version import __version__
 from weightlift.errors import ArgumentError, WeightliftError
+from weightlift.reproduce.limits import LIMITS
 from weightlift.reproduce.recipe import Cell, Row, Trial
 from weightlift.reproduce.store import Store
 
-BATCH, MOST = 0.25, 64  # seconds of work, and cells, sent at a time
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -143,7 +143,7 @@ class _Worker:
         """Send a batch when the work in hand is short: none waits behind a long cell while another worker is idle."""
         ahead = sum(queue.predicted(cell) for cell in self.cells)
         batch: list[Cell] = []
-        while queue.cells and ahead < BATCH and len(batch) < MOST:
+        while queue.cells and ahead < LIMITS.batch_seconds and len(batch) < LIMITS.batch_cells:
             batch.append(queue.cells.popleft())
             ahead += queue.predicted(batch[-1])
         if batch:

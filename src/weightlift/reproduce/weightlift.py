@@ -14,6 +14,7 @@ import numpy as np
 
 import weightlift as wl
 from weightlift.plots import FAINT
+from weightlift.reproduce.limits import LIMITS
 from weightlift.reproduce.recipe import Claim, Grid, Recipe, Row
 from weightlift.reproduce.style import curve
 from weightlift.reproduce.tables import Line, column, grouped
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SUCCESS = 1e-6
 ACTIVATIONS = ("relu", "leaky_relu", "squared_relu", "tanh", "sigmoid")
 NOISE = 0.1
 
@@ -33,7 +33,7 @@ def recovery_trial(rng: np.random.Generator, *, activation: str, d: int, k: int,
     X, y = wl.draw(truth, round(ratio * parameters(activation, d, k)), rng=rng)
     found = wl.recover(X, y, n_units=k, activation=activation, max_work=work, rng=int(rng.integers(2**31)))
     match = wl.match(found.network, truth)
-    return {"recovered": bool(match.max_error <= SUCCESS and match.signs_agree), "status": found.certificate.status.name}
+    return {"recovered": bool(match.max_error <= LIMITS.right and match.signs_agree), "status": found.certificate.status.name}
 
 
 def parameters(activation: str, d: int, k: int) -> int:

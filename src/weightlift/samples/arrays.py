@@ -26,10 +26,9 @@ from weightlift.namespaces import (
     row_ranges,
 )
 from weightlift.samples.keys import intervals, row_keys
+from weightlift.samples.limits import LIMITS
 from weightlift.samples.protocol import Block
 from weightlift.samples.stream import Part, Stream
-
-WEIGHTS = 1e-70, 1e70  # sizes of the largest weight, whose squares are summed
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +183,7 @@ def _weights(w: Array, y: Array) -> Array:
     if bool(xp.any(w < 0)):
         raise ArgumentError("sample_weight holds negative weights; they must be ≥ 0.")
     largest = float(xp.max(w)) if w.shape[0] else 0.0
-    if largest and not WEIGHTS[0] < largest < WEIGHTS[1]:
+    if largest and not LIMITS.weights[0] < largest < LIMITS.weights[1]:
         raise ArgumentError(f"sample_weight goes up to {largest:.0e}, whose powers vanish or overflow; divide by its mean.")
     return w
 

@@ -26,12 +26,9 @@ from weightlift.namespaces import Array, array_namespace, is_array, to_numpy
 from weightlift.network import Network
 from weightlift.samples.arrays import ArraySamples, from_arrays
 from weightlift.samples.keys import intervals
+from weightlift.samples.limits import LIMITS
 from weightlift.samples.protocol import Block, Map, Samples, Statistic, Sums, target_names
 from weightlift.samples.stream import HostStream, Part, finished, merge_of
-
-FAN_IN = 8
-BROUGHT_HERE = 1 / 200  # of the collection's rows
-PATIENCE, LOOK_EVERY = 40.0, 2.0  # seconds without a worker; between looks at the cluster
 
 
 def open(
@@ -139,7 +136,7 @@ class DaskSamples(HostStream):
         task = delayed(_Task(None, self.parts, self.maps), traverse=False, pure=False)
         keep = delayed(_resident, pure=False)
         resident = tuple(keep(piece, task) for piece in self.pieces)
-        if self.n <= BROUGHT_HERE * origin:
+        if self.n <= LIMITS.brought_here * origin:
             return _joined(self._compute(delayed(_arrays, pure=False)(list(resident))), self)
         kept = DaskSamples(self._persisted(resident), self.d, self.arithmetic, self.client, origin, self.outputs)
         kept.__dict__["_sizes"] = self._sizes
@@ -158,7 +155,7 @@ class DaskSamples(HostStream):
         fold, merge = delayed(_fold, pure=False), delayed(_merge, pure=False)
         sums = [fold(piece, given) for piece in self.pieces]
         while True:
-            sums = [merge(given, *sums[i : i + FAN_IN]) for i in range(0, len(sums), FAN_IN)]
+            sums = [merge(given, *sums[i : i + LIMITS.fan_in]) for i in range(0, len(sums), LIMITS.fan_in)]
             if len(sums) == 1:
                 return self._compute(delayed(_finish, pure=False)(given, sums[0]))
 
@@ -336,12 +333,12 @@ def _patiently(client: Any, future: Any) -> Any:
     while True:
         try:
             with client.as_current():
-                wait(future, timeout=LOOK_EVERY)
-            return future.result(timeout=PATIENCE)
+                wait(future, timeout=LIMITS.look_every)
+            return future.result(timeout=LIMITS.patience)
         except TimeoutError as error:
             alive = time.monotonic() if _has_workers(client) else alive
-            if time.monotonic() - alive > PATIENCE:
-                raise ClusterError(f"the cluster has had no worker for {PATIENCE:.0f} s; start it again.") from error
+            if time.monotonic() - alive > LIMITS.patience:
+                raise ClusterError(f"the cluster has had no worker for {LIMITS.patience:.0f} s; start it again.") from error
         except (CancelledError, KilledWorker, CommClosedError) as error:
             raise ClusterError(f"the cluster gave the computation up ({error}); see to its workers and start again.") from error
 

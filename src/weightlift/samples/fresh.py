@@ -18,9 +18,8 @@ from weightlift.errors import ArgumentError
 from weightlift.network import Network, require_single
 from weightlift.noise import Noise
 from weightlift.samples.keys import row_keys
+from weightlift.samples.limits import LIMITS
 from weightlift.samples.protocol import Block
-
-CHUNK = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +58,12 @@ class Fresh:
 
     def blocks(self, rows: int, *, start: int = 0) -> Iterator[Block]:
         X, y = np.empty((rows, self.d), self.dtype), np.empty(rows, self.dtype)
-        filled, number = 0, start // CHUNK
-        skip = start - number * CHUNK
+        filled, number = 0, start // LIMITS.fresh_rows
+        skip = start - number * LIMITS.fresh_rows
         while True:
             chunk_X, chunk_y = self._chunk(number)
-            while skip < CHUNK:
-                taken = min(rows - filled, CHUNK - skip)
+            while skip < LIMITS.fresh_rows:
+                taken = min(rows - filled, LIMITS.fresh_rows - skip)
                 X[filled : filled + taken], y[filled : filled + taken] = (v[skip : skip + taken] for v in (chunk_X, chunk_y))
                 filled, skip = filled + taken, skip + taken
                 if filled == rows:
@@ -74,8 +73,8 @@ class Fresh:
 
     def _chunk(self, number: int) -> tuple[np.ndarray, np.ndarray]:
         rng = np.random.default_rng([self.seed, number])
-        X = rng.standard_normal((CHUNK, self.d), dtype=self.dtype)
+        X = rng.standard_normal((LIMITS.fresh_rows, self.d), dtype=self.dtype)
         y = self.network.predict(X)
         if self.noise_std > 0:
-            y = (y + Noise("gaussian", self.noise_std).draw(CHUNK, rng=rng)).astype(self.dtype)
+            y = (y + Noise("gaussian", self.noise_std).draw(LIMITS.fresh_rows, rng=rng)).astype(self.dtype)
         return X, y

@@ -24,14 +24,11 @@ from weightlift.errors import ArgumentError, FileFormatError, NotFiniteError, To
 from weightlift.namespaces import row_ranges
 from weightlift.samples.arrays import ArraySamples
 from weightlift.samples.keys import row_keys
+from weightlift.samples.limits import LIMITS
 from weightlift.samples.protocol import Block, Samples, Statistic, Sums, target_names
 from weightlift.samples.stream import HostStream, Part, with_keys
 from weightlift.threads import limited
 
-BATCH_BYTES = 2**25  # decoded
-BATCHES_AHEAD = 3
-BUFFER_BYTES = 2**20  # of a column, where row groups are larger than a batch
-PERSIST_BYTES = 2**26  # a part up to this size is kept in memory by `persist`; a larger one stays in its files
 SUFFIXES = (".parquet", ".pq", ".parq")
 
 Rows = slice | np.ndarray  # of a batch
@@ -150,7 +147,7 @@ class ParquetSamples(HostStream):
         for block in self._mapped(self._rows(self.d)):
             blocks.append(with_keys(block))
             size += 8 * len(block.y) * (self.d + 1 + (self.n_outputs or 1))
-            if size > PERSIST_BYTES:
+            if size > LIMITS.persist_bytes:
                 return self
         if not size:
             return self
@@ -184,7 +181,7 @@ class ParquetSamples(HostStream):
         """Numbered batches in order; a thread reads ahead of their use."""
         batches = enumerate(self._read_batches())
         with ThreadPoolExecutor(1, thread_name_prefix="weightlift-parquet") as pool:
-            ahead = deque(pool.submit(next, batches, None) for _ in range(BATCHES_AHEAD))
+            ahead = deque(pool.submit(next, batches, None) for _ in range(LIMITS.batches_ahead))
             try:
                 while (found := ahead.popleft().result()) is not None:
                     ahead.append(pool.submit(next, batches, None))
@@ -200,13 +197,13 @@ class ParquetSamples(HostStream):
     def _read_batches(self) -> Iterator[Batch]:
         pa, pq = _arrow()
         names = [*self.features, *target_names(self.target), *([self.weight] if self.weight else [])]
-        size = max(1024, BATCH_BYTES // (8 * len(names)))
+        size = max(1024, LIMITS.batch_bytes // (8 * len(names)))
         for file in self.files:
             metadata = _metadata(file)
             counts = [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)]
             piecewise = max(counts, default=0) > size
             try:
-                with pq.ParquetFile(file, metadata=metadata, buffer_size=BUFFER_BYTES if piecewise else 0) as opened:
+                with pq.ParquetFile(file, metadata=metadata, buffer_size=LIMITS.buffer_bytes if piecewise else 0) as opened:
                     if piecewise:
                         tables = opened.iter_batches(batch_size=size, columns=names)
                     else:

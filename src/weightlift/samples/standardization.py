@@ -20,13 +20,8 @@ import numpy as np
 from weightlift.errors import ArgumentError, NotFiniteError, ShapeError, SingularError
 from weightlift.namespaces import array_namespace, as_like, matmul_transposed, to_numpy
 from weightlift.network import Network
+from weightlift.samples.limits import LIMITS
 from weightlift.samples.protocol import Block, Samples, Sums
-
-MAX_CONDITION = 1e12
-CONSTANT = 1e-13  # spread of a column that is rounding, relative to its mean
-ALIKE = 1e3  # ratio of spreads up to which S^{-1/2} has ten digits: it loses the square of it
-MEAN_LEVEL = 6.0  # standard deviations of n‖ν‖² ~ χ² above which the inputs have a mean
-LEAST_SPREAD = 1e-290  # a weight for a column of less spread would overflow
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +84,8 @@ class Scaling:
         Z = X / size
         mean = np.average(Z, axis=0, weights=w) if centred else np.zeros(X.shape[1])
         spread = np.sqrt(np.average((Z - mean) ** 2, axis=0, weights=w))
-        spread = np.where(spread > CONSTANT * np.max(np.abs(Z), axis=0), spread, 0.0) * size
-        return cls(mean * size, np.where(spread > LEAST_SPREAD, spread, 0.0))
+        spread = np.where(spread > LIMITS.constant * np.max(np.abs(Z), axis=0), spread, 0.0) * size
+        return cls(mean * size, np.where(spread > LIMITS.least_spread, spread, 0.0))
 
     @classmethod
     def shift(cls, mean: np.ndarray) -> Self:
@@ -165,7 +160,7 @@ def _moved(network: Network, move: Callable[[np.ndarray], np.ndarray], mean: np.
 
 def has_mean(nu: np.ndarray, n: float) -> bool:
     """Whether the mean ν of n white rows is more than chance: n‖ν‖² ~ χ²_d has the mean d and the variance 2d."""
-    return bool(n * float(nu @ nu) > len(nu) + MEAN_LEVEL * math.sqrt(2 * len(nu)))
+    return bool(n * float(nu @ nu) > len(nu) + LIMITS.mean_level * math.sqrt(2 * len(nu)))
 
 
 def spreads(X: np.ndarray) -> np.ndarray:
@@ -212,14 +207,14 @@ class Covariance:
 def _inverse_root(mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
     """R; singularity is judged on the correlations, so that the inputs' units do not matter."""
     spread = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    constant = np.flatnonzero(spread <= CONSTANT * np.abs(mean))
+    constant = np.flatnonzero(spread <= LIMITS.constant * np.abs(mean))
     if constant.size:
         raise SingularError(f"column {int(constant[0])} of X is constant; drop it.")
     correlation = covariance / spread[:, None] / spread
     values, vectors = np.linalg.eigh(correlation)
-    if values[0] * MAX_CONDITION < values[-1]:
+    if values[0] * LIMITS.condition < values[-1]:
         raise SingularError("the covariance of X is singular: some columns are linearly dependent; drop the redundant ones.")
-    if spread.max() > ALIKE * spread.min():
+    if spread.max() > LIMITS.alike * spread.min():
         return np.asarray(vectors / np.sqrt(values) @ vectors.T / spread[:, None])
     values, vectors = np.linalg.eigh(covariance)
     return np.asarray(vectors / np.sqrt(values) @ vectors.T)

@@ -15,13 +15,8 @@ from typing import Any, Self
 from weightlift.errors import OutOfMemoryError, TooFewRowsError
 from weightlift.namespaces import NUMPY, Array, Namespace, array_namespace, memory_of, on_host, out_of_memory, release_memory
 from weightlift.samples.keys import intervals, uniforms
+from weightlift.samples.limits import LIMITS
 from weightlift.samples.protocol import Block, Map, Samples, Statistic, Sums
-
-CACHE_BYTES = 2**21  # a block that both products of a pass find in cache
-CPU_BLOCK_BYTES = 2**23  # more rows, where results of size d² would cost as much as the rows
-DEVICE_BLOCK_BYTES = 2**28  # on an accelerator that does not tell its size
-DEVICE_SHARE = 1 / 32  # of an accelerator's memory that a block may take; temporaries and results take a few times that
-LEAST_ROWS = 16
 
 
 @dataclass(frozen=True)
@@ -102,13 +97,13 @@ class Stream(ABC):
             except Exception as error:
                 if not out_of_memory(error):
                     raise
-                if rows <= LEAST_ROWS:
+                if rows <= LIMITS.least_rows:
                     name = type(statistic).__name__
                     raise OutOfMemoryError(
                         f"{self.device} has no memory for {name} on {rows} rows at a time ({error}); free memory on it, use "
                         "fewer units or starts at once, or move the data to the processor's memory."
                     ) from None
-            rows = max(LEAST_ROWS, rows // 4)  # after the handler, whose traceback holds on to the arrays
+            rows = max(LIMITS.least_rows, rows // 4)  # after the handler, whose traceback holds on to the arrays
             release_memory(self.xp)
 
     def _fold(self, statistic: Statistic, rows: int) -> Sums:
@@ -153,8 +148,9 @@ class Stream(ABC):
         row_bytes = 8 * (self.d + floats_per_row)
         if not on_host(self.device):
             memory = memory_of(self.device, self.xp)
-            return max(LEAST_ROWS, (int(DEVICE_SHARE * memory) if memory else DEVICE_BLOCK_BYTES) // row_bytes)
-        return max(LEAST_ROWS, CACHE_BYTES // row_bytes, min(8 * self.d, CPU_BLOCK_BYTES // row_bytes))
+            block = int(LIMITS.device_share * memory) if memory else LIMITS.device_block_bytes
+            return max(LIMITS.least_rows, block // row_bytes)
+        return max(LIMITS.least_rows, LIMITS.cache_bytes // row_bytes, min(8 * self.d, LIMITS.block_bytes // row_bytes))
 
     def _kept(self, rows: int) -> Iterator[Block]:
         for block in self.read(rows):

@@ -25,10 +25,8 @@ import numpy as np
 
 from weightlift.namespaces import row_ranges
 from weightlift.network import Network
+from weightlift.theory.limits import LIMITS
 from weightlift.theory.verdict import Verdict
-
-UNIT = 1e-9  # deviation of a length from one that counts as none
-BLOCK_ENTRIES = 2**20
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class Assumptions:
     @property
     def unit(self) -> Verdict:
         """(A1)."""
-        return Verdict(self.length_error <= UNIT, f"lengths differ from 1 by at most {self.length_error:.2g}")
+        return Verdict(self.length_error <= LIMITS.unit, f"lengths differ from 1 by at most {self.length_error:.2g}")
 
     @property
     def margin(self) -> float:
@@ -97,7 +95,7 @@ def largest_product(W: np.ndarray, V: np.ndarray | None = None) -> float:
     """max |⟨wᵢ, vⱼ⟩| over the columns of W and V; without V over i ≠ j of W."""
     other = W if V is None else V
     largest = 0.0
-    for i, j in row_ranges(W.shape[1], max(1, BLOCK_ENTRIES // max(1, other.shape[1]))):
+    for i, j in row_ranges(W.shape[1], max(1, LIMITS.block // max(1, other.shape[1]))):
         products = np.abs(W[:, i:j].T @ other)
         if V is None:
             products[np.arange(j - i), np.arange(i, j)] = 0.0

@@ -16,9 +16,8 @@ import numpy as np
 from weightlift.activations import Activation
 from weightlift.errors import ActivationError
 from weightlift.network import Network
+from weightlift.theory.limits import LIMITS
 from weightlift.theory.properties import growth_exponent
-
-GRID = 257
 
 
 @dataclass(frozen=True)
@@ -83,6 +82,6 @@ def _tau(phi: Activation, sigma_1: float, sigma_k: float, p: float) -> float:
     high = 1.5 * sigma_1
     if high == 0:
         return np.inf
-    scales = np.concatenate([[0.5 * sigma_k], np.geomspace(max(0.5 * sigma_k, 1e-6 * high), high, GRID)])
+    scales = np.concatenate([[0.5 * sigma_k], np.geomspace(max(0.5 * sigma_k, 1e-6 * high), high, LIMITS.scales)])
     rho = phi.rho(scales)
     return float(high ** (4 * p) / rho.min() ** 2) if rho.min() > 0 else np.inf

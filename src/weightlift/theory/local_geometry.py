@@ -25,13 +25,8 @@ from weightlift.samples import Samples
 from weightlift.samples import open as open_samples
 from weightlift.teachers import draw
 from weightlift.theory.conditioning import Conditioning, conditioning
+from weightlift.theory.limits import LIMITS
 from weightlift.theory.population import compressed, population_gradient, population_hessian
-
-DENSE_LIMIT = 2000
-LANCZOS_TOLERANCE, LANCZOS_VECTORS = 1e-4, 60  # residual/eigenvalue; the eigenvalue's error is about the square
-SCAN = 16  # steps of the search for a first loss of definiteness
-BISECTIONS = 12
-ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -44,7 +39,7 @@ class Spectrum:
     @property
     def is_positive_definite(self) -> bool:
         """Beyond rounding."""
-        return self.least > ROUNDING * abs(self.largest)
+        return self.least > LIMITS.definite * abs(self.largest)
 
 
 @dataclass(frozen=True)
@@ -114,14 +109,14 @@ def population_spectrum(student: Network, teacher: Network, *, dirac: bool = Tru
 
 def empirical_spectrum(samples: Samples, student: Network, *, curvature: bool = True) -> Spectrum:
     """Extreme eigenvalues of the Hessian of the empirical risk in W; without `curvature`, of JᵀJ."""
-    if student.W.size <= DENSE_LIMIT:
+    if student.W.size <= LIMITS.dense:
         return _extremes(to_numpy(samples.mean(Hessian(student, curvature))[0]))
     from scipy.sparse.linalg import eigsh
 
     operator = hessian_operator(samples, student, curvature=curvature)
     start = np.random.default_rng(0).standard_normal(student.W.size)
-    vectors = min(LANCZOS_VECTORS, student.W.size)
-    options = {"v0": start, "ncv": vectors, "tol": LANCZOS_TOLERANCE, "return_eigenvectors": False}
+    vectors = min(LIMITS.lanczos_vectors, student.W.size)
+    options = {"v0": start, "ncv": vectors, "tol": LIMITS.lanczos_tolerance, "return_eigenvectors": False}
     least, largest = (float(eigsh(operator, 1, which=end, **options)[0]) for end in ("SA", "LA"))
     return Spectrum(least, largest)
 
@@ -213,12 +208,12 @@ def _first_loss(holds: Callable[[float], bool], reach: float) -> float:
     """The first t at which it no longer holds; infinite if there is none up to `reach`."""
     if not holds(0.0):
         return 0.0
-    grid = np.linspace(0.0, reach, SCAN + 1)
-    first = next((i for i in range(1, SCAN + 1) if not holds(float(grid[i]))), None)
+    grid = np.linspace(0.0, reach, LIMITS.scan + 1)
+    first = next((i for i in range(1, LIMITS.scan + 1) if not holds(float(grid[i]))), None)
     if first is None:
         return np.inf
     low, high = float(grid[first - 1]), float(grid[first])
-    for _ in range(BISECTIONS):
+    for _ in range(LIMITS.bisections):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if holds(middle) else (low, middle)
     return high

@@ -26,10 +26,9 @@ from weightlift.errors import ArgumentError, ShapeError
 from weightlift.geometry import distance
 from weightlift.namespaces import row_ranges
 from weightlift.network import Network
-from weightlift.theory.assumptions import BLOCK_ENTRIES, UNIT, Assumptions, assumptions, largest_product
+from weightlift.theory.assumptions import Assumptions, assumptions, largest_product
+from weightlift.theory.limits import LIMITS
 from weightlift.theory.trivial import trivial_predictors
-
-SMALLEST = 1e-9  # of |σ̂₂| relative to σ's size: below, it counts as zero
 
 
 @dataclass(frozen=True)
@@ -150,13 +149,13 @@ def random_weights(teacher: Network, student: Network) -> RandomWeights:
         _third_order(teacher.W, student.W) / student.n_units,
         sigma_2,
         r * math.log(d) ** 2 / d**2,
-        abs(sigma_2) <= SMALLEST * size,
+        abs(sigma_2) <= LIMITS.smallest * size,
     )
 
 
 def _third_order(W: np.ndarray, V: np.ndarray) -> float:
     """Σᵢⱼ ⟨wᵢ, vⱼ⟩³."""
-    blocks = row_ranges(W.shape[1], max(1, BLOCK_ENTRIES // V.shape[1]))
+    blocks = row_ranges(W.shape[1], max(1, LIMITS.block // V.shape[1]))
     return sum(float(((W[:, i:j].T @ V) ** 3).sum()) for i, j in blocks)
 
 
@@ -167,7 +166,7 @@ def _check_pair(teacher: Network, student: Network) -> None:
             raise ArgumentError(f"{name} must be a Network, not {type(net).__name__}.")
         lengths = np.linalg.norm(net.W, axis=0)
         worst = int(np.argmax(np.abs(lengths - 1.0)))
-        if abs(lengths[worst] - 1.0) > UNIT:
+        if abs(lengths[worst] - 1.0) > LIMITS.unit:
             raise ArgumentError(
                 f"{name}: unit {worst} has weights of length {lengths[worst]:.6g}; the bounds are proved for unit weights "
                 "(A1). Scale the weights to length one; a length may be moved into σ by activations.scaled if all are equal."

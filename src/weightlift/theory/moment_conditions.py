@@ -13,11 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from weightlift.activations import Activation
+from weightlift.theory.limits import LIMITS
 from weightlift.theory.verdict import Verdict, settled_integrals
 
-VANISHING = 1e-11  # of a moment, relative to σ (j! E φ′²)^½
 ARGUMENTS = np.logspace(-2, 2, 801)  # at which parity is tested
-ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Moments:
 def moments(phi: Activation, scales: np.ndarray) -> Moments:
     """Assumption 5.3, with m_j at the given scales."""
     sigma, beta, *m = settled_integrals(scales, lambda s: np.vstack([phi.beta(0, s), phi.hermite_normalized(4, s)]))
-    zero = [np.abs(values) <= VANISHING * sigma * np.sqrt(beta) for values in m]
+    zero = [np.abs(values) <= LIMITS.vanishing * sigma * np.sqrt(beta) for values in m]
     vanishing = tuple(j for j in range(1, 5) if zero[j].all())
     crossings = [text for j in range(1, 5) if j not in vanishing for text in _sign_changes(j, sigma, m[j], zero[j])]
     first = Verdict(not crossings, "; ".join(crossings) or "no m_j(σ) changes sign")
@@ -66,10 +65,10 @@ def _parities(phi: Activation) -> tuple[bool, bool, float | None]:
     """Whether φ is even, whether it is odd, and c if φ − c is odd with c ≠ 0."""
     z = ARGUMENTS
     right, left, centre = np.asarray(phi.value(z)), np.asarray(phi.value(-z)), float(phi.value(np.zeros(1))[0])
-    size = ROUNDING * (np.abs(right) + np.abs(left))
+    size = LIMITS.parity * (np.abs(right) + np.abs(left))
     even = bool(np.all(np.abs(right - left) <= size))
     odd = bool(np.all(np.abs(right + left) <= size))
-    point = not odd and bool(np.all(np.abs(right + left - 2.0 * centre) <= size + ROUNDING * abs(centre)))
+    point = not odd and bool(np.all(np.abs(right + left - 2.0 * centre) <= size + LIMITS.parity * abs(centre)))
     return even, odd, centre if point else None
 
 

@@ -23,13 +23,10 @@ from weightlift.namespaces import array_namespace, as_like, matmul_transposed, t
 from weightlift.network import Network
 from weightlift.risk import Gradient, Students
 from weightlift.samples import Block, Samples, Sums
+from weightlift.theory.limits import LIMITS
 from weightlift.theory.local_geometry import population_spectrum
 from weightlift.theory.noisy_forms import noisy_forms
 from weightlift.theory.population import population_gradient
-
-CHECKPOINTS = 8  # iterates at which the population's gradient and Hessian are computed
-SEGMENT = (0.5, 1.0)  # where on the way from W* to such an iterate
-LINEAR_PHASE = 4.0  # distances above this multiple of the last one belong to the optimisation, not to the floor
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +46,7 @@ class NoisyDescent:
     @property
     def contraction(self) -> float:
         """The factor of ‖W_t − W*‖² a step while the distance is well above the last one, in the geometric mean."""
-        above = np.flatnonzero(self.distances > LINEAR_PHASE * self.distances[-1])
+        above = np.flatnonzero(self.distances > LIMITS.linear_phase * self.distances[-1])
         last = max(1, int(above[-1])) if above.size else 1
         return float((self.distances[last] / self.distances[0]) ** (2 / last))
 
@@ -104,7 +101,7 @@ def noisy_descent(
     if iterations < 1 or not noise_norm >= 0:
         raise ArgumentError(f"iterations must be ≥ 1 and noise_norm ≥ 0, not {iterations} and {noise_norm}.")
     eta = 0.5 / max(population_spectrum(net, teacher).largest for net in (teacher, start)) if step is None else float(step)
-    checkpoints = set(np.unique(np.geomspace(1, iterations, CHECKPOINTS - 1).astype(int))) | {0}
+    checkpoints = set(np.unique(np.geomspace(1, iterations, LIMITS.checkpoints - 1).astype(int))) | {0}
     W, distances, deviations = start.W, [], []
     spectra = [population_spectrum(teacher, teacher)]
     for t in range(iterations + 1):
@@ -113,7 +110,7 @@ def noisy_descent(
         empirical = to_numpy(samples.mean(Gradient(Students.of(net)))[1])[:, 0]  # ∇L̂_N(W)
         if t in checkpoints:
             deviations.append(float(np.linalg.norm(empirical - population_gradient(net, teacher))))
-            spectra += [population_spectrum(replace(teacher, W=teacher.W + share * e), teacher) for share in SEGMENT]
+            spectra += [population_spectrum(replace(teacher, W=teacher.W + share * e), teacher) for share in LIMITS.segment]
         if t < iterations:
             W = W - eta * empirical
     forms = noisy_forms(teacher, noise_norm=noise_norm)

@@ -26,16 +26,7 @@ from weightlift import hermite
 from weightlift.activations import Activation
 from weightlift.activations.quadrature import MAX_FLOATS, Function, normal_density
 from weightlift.errors import ActivationError
-
-REACH = 10.0  # e^{−REACH²/2} = 2e-22
-STEP = 0.3  # between equispaced nodes, at scales up to 1; the error is e^{−2πy/STEP} for poles of φ at ±iy
-WIDTH = 2.0  # of panels far from critical points
-GAUSS_NODES = 16
-MAX_LEVELS = 48  # halvings of a panel towards a critical point
-PARALLEL = 1e-14  # sines below it are rounding
-AGREEMENT = 1e-10  # of two resolutions with panels; the finer one is then good to 1e-12 where φ is smooth between its kinks
-GEOMETRIC = 1e-6  # of two resolutions with equispaced nodes, where halving the step squares the error
-MAX_HALVINGS = 6
+from weightlift.theory.limits import LIMITS
 
 Nodes = tuple[np.ndarray, np.ndarray]  # z and weights that contain the normal density
 
@@ -65,7 +56,7 @@ class Pairs:
         q = v - r * w
         q -= np.sum(q * w, axis=0) * w  # once more, for parallel units
         s = np.linalg.norm(q, axis=0)
-        s = np.where(s > PARALLEL, s, 0.0)
+        s = np.where(s > LIMITS.parallel, s, 0.0)
         q = np.divide(q, s, out=np.zeros_like(q), where=s > 0)
         return cls(phi, psi, sigma, b, tau, c, np.where(s > 0, r, np.sign(r)), s, np.stack([w.T, q.T], axis=2))
 
@@ -92,7 +83,7 @@ def dirac_moments(pairs: Pairs) -> np.ndarray:
     """
     total = np.zeros((6, len(pairs)))
     for kink, jump in zip(pairs.phi.kinks, pairs.phi.jumps, strict=True):
-        hit = np.flatnonzero(np.abs(kink - pairs.b) < REACH * pairs.sigma)
+        hit = np.flatnonzero(np.abs(kink - pairs.b) < LIMITS.reach * pairs.sigma)
         if jump and hit.size:
             p = pairs[hit]
             z = (kink - p.b) / p.sigma
@@ -113,7 +104,7 @@ def _by_angles(pairs: Pairs, left: int, right: int) -> np.ndarray:
     """σ^α τ^β E R^{α+β+n} ∫ A(cos θ) B(cos(θ−δ)) e(θ) dθ/2π, where A and B have degrees α and β, and e has degree n."""
     alpha, beta = (pairs.phi.degree or 0.0) - left, (pairs.psi.degree or 0.0) - right
     delta = np.arctan2(pairs.s, pairs.r)[:, None]
-    x, w = np.polynomial.legendre.leggauss(GAUSS_NODES + 2 * int(max(alpha + beta, 0.0)))
+    x, w = np.polynomial.legendre.leggauss(LIMITS.gauss_nodes + 2 * int(max(alpha + beta, 0.0)))
     starts = math.pi / 2 + np.stack([0.0 * delta, delta, math.pi + 0.0 * delta, math.pi + delta], axis=1)
     lengths = np.stack([delta, math.pi - delta, delta, math.pi - delta], axis=1)
     theta = (starts + lengths * (x + 1.0) / 2.0).reshape(len(pairs), -1)
@@ -128,9 +119,9 @@ def _by_angles(pairs: Pairs, left: int, right: int) -> np.ndarray:
 def _by_conditioning(pairs: Pairs, left: int, right: int) -> np.ndarray:
     result = np.empty((6, len(pairs)))
     pending = np.arange(len(pairs))
-    pieces, agreement = (1.0, AGREEMENT) if pairs.phi.kinks or pairs.psi.kinks else (0.5, GEOMETRIC)
+    pieces, agreement = (1.0, LIMITS.agreement) if pairs.phi.kinks or pairs.psi.kinks else (0.5, LIMITS.geometric)
     coarse, _ = _conditioned(pairs, left, right, pieces)
-    for halving in range(1, MAX_HALVINGS + 1):
+    for halving in range(1, LIMITS.halvings + 1):
         fine, size = _conditioned(pairs[pending], left, right, pieces * 2**halving)
         settled = np.all(np.abs(fine - coarse) <= agreement * size, axis=0)
         result[:, pending[settled]] = fine[:, settled]
@@ -210,26 +201,26 @@ def _derivative(activation: Activation, order: int) -> Function:
 
 def _crossing(distance: np.ndarray, slope: np.ndarray) -> np.ndarray:
     """z with slope·z = distance, or the end of the range where it is beyond."""
-    beyond = np.abs(distance) >= REACH * np.abs(slope)
-    return np.where(beyond, REACH, np.divide(distance, slope, out=np.zeros_like(distance), where=~beyond))
+    beyond = np.abs(distance) >= LIMITS.reach * np.abs(slope)
+    return np.where(beyond, LIMITS.reach, np.divide(distance, slope, out=np.zeros_like(distance), where=~beyond))
 
 
 def _equispaced(steepest: float, pieces: float) -> Nodes:
     """The trapezoidal rule, which converges geometrically for analytic functions that vanish at both ends."""
-    n = math.ceil(REACH * pieces * max(1.0, steepest) / STEP)
-    z = np.linspace(-REACH, REACH, 2 * n + 1)[None]
-    return z, normal_density(z) * (REACH / n)
+    n = math.ceil(LIMITS.reach * pieces * max(1.0, steepest) / LIMITS.step)
+    z = np.linspace(-LIMITS.reach, LIMITS.reach, 2 * n + 1)[None]
+    return z, normal_density(z) * (LIMITS.reach / n)
 
 
 def _panels(centres: np.ndarray, finest: float, pieces: float) -> Nodes:
     """Gauss–Legendre nodes, (P, N), on panels that halve towards the centres (P, C) until `finest`."""
-    levels = min(math.ceil(math.log2(WIDTH / finest)), MAX_LEVELS)
-    steps = WIDTH * 2.0 ** np.arange(-levels, 1)
+    levels = min(math.ceil(math.log2(LIMITS.panel / finest)), LIMITS.levels)
+    steps = LIMITS.panel * 2.0 ** np.arange(-levels, 1)
     around = np.concatenate([-steps[::-1], [0.0], steps])
-    graded = np.clip(centres[:, :, None] + around, -REACH, REACH).reshape(len(centres), -1)
-    uniform = np.arange(-REACH, REACH + WIDTH, WIDTH)
+    graded = np.clip(centres[:, :, None] + around, -LIMITS.reach, LIMITS.reach).reshape(len(centres), -1)
+    uniform = np.arange(-LIMITS.reach, LIMITS.reach + LIMITS.panel, LIMITS.panel)
     edges = np.sort(np.concatenate([graded, np.broadcast_to(uniform, (len(centres), uniform.size))], axis=1), axis=1)
-    x, w = np.polynomial.legendre.leggauss(GAUSS_NODES)
+    x, w = np.polynomial.legendre.leggauss(LIMITS.gauss_nodes)
     count = math.ceil(pieces)
     places = ((np.arange(count)[:, None] + (x + 1.0) / 2.0) / count).ravel()
     width = np.diff(edges, axis=1)[:, :, None]

@@ -22,18 +22,12 @@ from weightlift import activations
 from weightlift.activations import Activation
 from weightlift.activations.quadrature import Function
 from weightlift.errors import ArgumentError
+from weightlift.theory.limits import LIMITS
 from weightlift.theory.moment_conditions import Moments, moments
 from weightlift.theory.verdict import Verdict, settled_integrals
 
 SCALES = np.logspace(-2, 2, 33)
-DECADES = 8  # |z| from 10⁻⁸ to 10⁸
-MAGNITUDES = np.logspace(-DECADES, DECADES, 2000 * DECADES + 1)  # neighbours differ by 0.23 %
-INNER = 6  # the decades against which the outer ones are compared
-HUGE = 1e100  # no supremum
-GROWTH = 1e-3  # by which a supremum may rise in the outer decades
-ZERO = 1e-9  # relative rounding of users' functions and of their differences
-NEGATIVE = 1e-12  # slopes above minus it count as zero
-NEGLIGIBLE = 1e-20  # ρ/β₀ of a linear φ is 1e-30 by rounding, of tanh at the least scale 2e-8
+MAGNITUDES = np.logspace(-LIMITS.decades, LIMITS.decades, 2000 * LIMITS.decades + 1)  # neighbours differ by 0.23 %
 EXPONENTS = np.arange(0.0, 8.5, 0.5)
 THEOREM_35 = ("relu", "leaky_relu", "squared_relu", "sigmoid", "tanh", "erf", "linear", "quadratic")
 
@@ -123,7 +117,7 @@ def growth(phi: Activation) -> Growth:
     z, slope = _sampled(phi.derivative, phi.kinks)
     p = growth_exponent(phi)
     L1 = None if p is None else float(np.max(_ratio(z, slope, p)))
-    falling = np.flatnonzero(slope < -NEGATIVE)
+    falling = np.flatnonzero(slope < -LIMITS.negative)
     if falling.size:
         i = falling[np.argmin(np.abs(np.abs(z[falling]) - 1.0))]
         return Growth(False, f"φ′({z[i]:.3g}) = {slope[i]:.3g} is negative", L1, p)
@@ -142,7 +136,7 @@ def growth_exponent(phi: Activation) -> float | None:
 def nonlinearity(phi: Activation, scales: np.ndarray) -> Nonlinearity:
     """Property 3.2."""
     sigma, rho, beta = settled_integrals(scales, lambda s: np.stack([phi.rho(s), phi.beta(0, s)]))
-    rounding = NEGLIGIBLE * beta
+    rounding = LIMITS.negligible * beta
     failing = np.flatnonzero(rho < -rounding) if np.any(np.abs(rho) > rounding) else np.arange(sigma.size)
     if failing.size:
         i = failing[np.argmin(np.abs(np.log(sigma[failing])))]
@@ -160,7 +154,7 @@ def smoothness(phi: Activation) -> Smoothness:
     z, bend = _sampled(phi.second_derivative, phi.kinks)
     slope = np.abs(phi.derivative(z))
     jumps = [f"{kink:g}" for kink, jump in zip(phi.kinks, phi.jumps, strict=True) if jump]
-    flat = bool(np.all(np.abs(bend) <= ZERO * (1.0 + slope)))
+    flat = bool(np.all(np.abs(bend) <= LIMITS.rounding * (1.0 + slope)))
     if not jumps and (flat or _is_bounded(z, np.abs(bend))):
         L2 = 0.0 if flat else float(np.max(np.abs(bend)))
         return Smoothness(True, f"(a) |φ″| ≤ {L2:.4g}", "a", L2, phi.kinks)
@@ -186,13 +180,13 @@ def _ratio(z: np.ndarray, values: np.ndarray, p: float) -> np.ndarray:
         return np.asarray(np.abs(values))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = np.abs(values) / np.abs(z) ** p
-    return np.asarray(np.where(z == 0, np.where(np.abs(values) <= ZERO, 0.0, np.inf), ratio))
+    return np.asarray(np.where(z == 0, np.where(np.abs(values) <= LIMITS.rounding, 0.0, np.inf), ratio))
 
 
 def _is_bounded(z: np.ndarray, ratio: np.ndarray) -> bool:
     """Whether the supremum stays when the outer decades are added."""
-    inner = (z == 0) | ((np.abs(z) >= 10.0**-INNER) & (np.abs(z) <= 10.0**INNER))
-    return bool(np.max(ratio) <= (1.0 + GROWTH) * np.max(ratio[inner]) < HUGE)
+    inner = (z == 0) | ((np.abs(z) >= 10.0**-LIMITS.inner_decades) & (np.abs(z) <= 10.0**LIMITS.inner_decades))
+    return bool(np.max(ratio) <= (1.0 + LIMITS.growth) * np.max(ratio[inner]) < LIMITS.huge)
 
 
 def _row(properties: ActivationProperties) -> list[str]:

@@ -26,12 +26,10 @@ from weightlift.decomposition.components import fit_components
 from weightlift.decomposition.tensors import apply_powers, symmetric_tensor
 from weightlift.errors import ActivationError, ArgumentError, ShapeError
 from weightlift.network import Network
+from weightlift.theory.limits import LIMITS
 
 Learner = Callable[[np.ndarray, np.ndarray], Network]
 
-WHOLE = 1e-6  # distance of a trace from a whole number that counts as none, relative to it
-MAX_DEGREE = 12
-AGREEMENT = 1e-10  # of an interpolating polynomial with φ, relative to its size on the grid
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,18 +148,18 @@ def polynomial_coefficients(activation: Activation) -> np.ndarray | None:
         return np.asarray(declared["coefficients"], dtype=float)
     if activation.kinks:
         return None
-    nodes = np.polynomial.chebyshev.chebpts1(MAX_DEGREE + 1)
-    s = np.polynomial.chebyshev.cheb2poly(np.polynomial.chebyshev.chebfit(nodes, activation(2 * nodes), MAX_DEGREE))
+    nodes = np.polynomial.chebyshev.chebpts1(LIMITS.degree + 1)
+    s = np.polynomial.chebyshev.cheb2poly(np.polynomial.chebyshev.chebfit(nodes, activation(2 * nodes), LIMITS.degree))
     s = s / 2.0 ** np.arange(len(s))
     grid = np.linspace(-5.0, 5.0, 101) + 1 / 97
     size = np.abs(s) @ 2.0 ** np.arange(len(s))
-    s = np.where(np.abs(s) * 2.0 ** np.arange(len(s)) > AGREEMENT * size, s, 0.0)
+    s = np.where(np.abs(s) * 2.0 ** np.arange(len(s)) > LIMITS.polynomial * size, s, 0.0)
     s = np.trim_zeros(s, "b")
     if not len(s):
         return None
     values, fitted = np.asarray(activation(grid)), np.polynomial.polynomial.polyval(grid, s)
     terms = np.polynomial.polynomial.polyval(np.abs(grid), np.abs(s))
-    return s if np.all(np.abs(values - fitted) <= 100 * AGREEMENT * (terms + size)) else None
+    return s if np.all(np.abs(values - fitted) <= 100 * LIMITS.polynomial * (terms + size)) else None
 
 
 def _evaluate(T: np.ndarray, X: np.ndarray) -> np.ndarray:
@@ -187,7 +185,7 @@ def _check_unit_norms(tensors: dict[int, np.ndarray], n_units: int | None) -> No
     r = None if n_units is None else float(n_units)
     if 0 in tensors:
         trace = float(tensors[0])
-        if round(trace) < 1 or abs(trace - round(trace)) > WHOLE * max(trace, 1.0):
+        if round(trace) < 1 or abs(trace - round(trace)) > LIMITS.whole * max(trace, 1.0):
             raise ArgumentError(
                 f"the full trace of the tensor of even order is {trace:.6g}: for unit vectors it is their number. These have "
                 "other lengths, or the tensor has coefficients; decompose it by `decompose`, which allows both."
@@ -197,7 +195,7 @@ def _check_unit_norms(tensors: dict[int, np.ndarray], n_units: int | None) -> No
         r = float(round(trace))
     for order, T in tensors.items():
         size = float(np.linalg.norm(T))
-        if r is not None and order and size > r * (1 + WHOLE):
+        if r is not None and order and size > r * (1 + LIMITS.whole):
             raise ArgumentError(
                 f"the tensor of order {order} has norm {size:.6g}, and {r:g} powers of unit vectors at most {r:g} together: "
                 "these are not unit vectors, or n_units is too small."

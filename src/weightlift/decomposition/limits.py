@@ -1,0 +1,39 @@
+"""The numbers of decompositions: tolerances of exact tensors, starts and steps (benchmarks/decomposition.py)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    symmetry: float = 1e-8  # of the largest entry: above the rounding of any moment, below every noise worth a name
+    exact_residual: float = 1e-12  # relative residual below which a decomposition counts as exact
+    condition: float = 1e8  # of the factors: beyond, no digit of the least component is left
+    trust: float = 2.0  # times the start's largest weight and condition number: further away is another decomposition
+    residual_floor: float = 1e-15  # relative: a few ulp
+    guard: float = 1e-12  # of the unit diagonal of G: keeps coalescing components from dividing by zero
+    # power iteration with deflation
+    iteration_starts: int = 20  # a component: random starts fall to the larger ones
+    attempts: int = 6  # from other starts, until the residual settles
+    rounds: int = 50  # of deflation in an attempt
+    iteration_steps: int = 100  # of a start
+    settled: float = 1e-9  # relative residual at which no further attempt is made
+    iteration_tolerance: float = 1e-12  # largest change of a start that has converged
+    same: float = 0.9  # cosine of two starts that found one component
+    # tensor power method
+    definite: float = 1e-7  # least over largest eigenvalue of a matrix that can whiten
+    margin: float = 0.01  # times the largest eigenvalue: the perceptron corrects what lies below
+    extra_steps: int = 30  # of the perceptron, spent on the conditioning of what it finds
+    first_iterations: int = 8  # of every start, before the best is taken on
+    last_iterations: int = 200  # of the best; convergence is quadratic, fewer are needed
+    stayed: float = 0.9  # cosine of a component with its refinement on the whole tensor
+    # subspace power method
+    subspace_steps: int = 200  # of all starts
+    subspace_last_steps: int = 3000  # of the best: convergence is linear
+    subspace_tolerance: float = 1e-13  # change of a start that has converged
+    rank_floor: float = 1e-9  # of the largest eigenvalue: below, an exact tensor has no more components
+    component: float = 1 - 1e-6  # f of an exact component; less of it is noise
+
+
+LIMITS = Limits()

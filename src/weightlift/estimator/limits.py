@@ -1,0 +1,39 @@
+"""The numbers of the estimators: columns that are told apart, and the choice of a ridge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    # work
+    work: float = 3000.0  # Gauss–Newton steps before the ridge is tried: real data are seldom a network
+    warm_steps: int = 80  # from the last fit's network; a start that is worth it needs no more
+    explained: float = 1e-12  # E r²/Var y at which the rows are explained, whatever the certificate says of the units
+    # columns
+    shown: int = 4  # names in a message
+    far_mean: float = 30.0  # spreads: three digits of every product are lost there
+    far_value: float = 100.0  # interquartile ranges: no law with a variance has such a value by chance
+    many_copies: float = 0.01  # share of rows that are copies of others, from which it is said
+    constant: float = 1e-13  # spread relative to the largest value: 500 ulp are rounding
+    dependent: float = 1e-10  # of the largest pivot: below, a column is a combination of the others
+    inspected_rows: int = 5000  # on which dependence is looked for
+    ratio: float = 1e4  # of the columns' spreads, beyond which they are scaled
+    sizes: tuple[float, float] = (1e-60, 1e60)  # of spreads: squares and products of four stay within double precision
+    digits_lost: float = 1e-3  # the logit of 1 − t is known to ε/t
+    # the ridge: benchmarks/regression.py
+    widths: tuple[int, ...] = (2, 4, 8, 16)  # tried where the width is not given
+    folds: int = 3  # of the rows that a choice is made on
+    starts: int = 2  # of a fold
+    last_starts: int = 3  # of the fit on all rows
+    steps: int = 12  # of a fold, from one α to the next
+    last_steps: int = 60  # at the chosen α
+    least_rows: int = 30  # for a choice at all
+    most_rows: int = 4000  # that a choice is made on
+    parameters: int = 800  # of a network that is tried: its normal equations take 5 MB a start
+    enough: float = 0.99  # of a narrower network's risk, above which wider ones are not tried
+    worse: int = 2  # times in a row that a smaller α may fail to help
+
+
+LIMITS = Limits()
