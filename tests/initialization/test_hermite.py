@@ -207,3 +207,16 @@ def test_what_it_cannot_do_is_refused():
         hermite_init(exact, None, order=2)
     with pytest.raises(errors.ArgumentError, match="parallel"):
         hermite_init(samples.population(wl.teachers.biased(1, 2, rng=0)), 2)
+
+
+@pytest.mark.parametrize("preset", ["default", "paper"])
+def test_the_function_is_learned_where_signs_are_too_many_to_try(preset):
+    """d = 8, ℓ = 2: 35 of at most 36 units, whose signs obey nine conditions; the regression knows no signs  [Thm 3.2]."""
+    truth = wl.teachers.biased(8, 35, rng=0)
+    start = hermite_init(samples.population(truth), 35, order=2, preset=preset)
+    assert start.signs is None
+    assert start.function is not None
+    assert start.network.n_units <= 37
+    assert float(wl.distance(start.network, truth)) < 1e-10
+    U = truth.W / np.linalg.norm(truth.W, axis=0)
+    assert np.abs(start.directions.U.T @ U).max(axis=0).min() > 1 - 1e-9

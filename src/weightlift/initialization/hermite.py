@@ -24,11 +24,12 @@ from weightlift.hermite.symmetric import symmetric_dimension
 from weightlift.initialization.directions import Directions, joint_directions
 from weightlift.initialization.magnitudes import directional_coefficients
 from weightlift.initialization.scalars import Scalars, fitted_scalars, kink_scalars, reach
-from weightlift.initialization.signs import Signs, fix_signs
+from weightlift.initialization.signs import Signs, TooManySignsError, fix_signs
 from weightlift.initialization.two_tensors import two_tensor_directions
 from weightlift.moments import DirectionalMoments, HermiteMoment, remove_linear
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
+from weightlift.refinement.affine import AffineNetwork, fit_affine
 from weightlift.samples import Samples
 from weightlift.subspace import SecondMoment, estimate_rank
 
@@ -37,13 +38,18 @@ PRESETS = ("default", "paper")
 
 @dataclass(frozen=True)
 class HermiteInit:
-    """The initial network, and each step's evidence."""
+    """The initial network, and each step's evidence.
+
+    Where the signs are too many to try, the function is learned all the same [awasthi2021, Thm 3.2]: `function` has the units up
+    to sign beside an affine function, and `network` is that function as a network of at most two units more.
+    """
 
     network: Network
     directions: Directions
     zeta: dict[int, np.ndarray]  # coefficients of uᵢ^{⊗j} in T_j, a (k,) an order
     scalars: Scalars
-    signs: Signs | None  # None where they came with the scalars, or are a symmetry of φ
+    signs: Signs | None  # None where they came with the scalars, are a symmetry of φ, or too many to try
+    function: AffineNetwork | None = None
 
 
 def hermite_init(
@@ -120,12 +126,23 @@ def _signed(
     T1 = to_numpy(samples.mean(HermiteMoment(samples.d, 1))[0])
     T0 = None if offset or rule == "sign" else _mean(samples)
     sigma = scalars.sigma
-    signs = fix_signs(T1, found.U, scalars.a, scalars.b, activation, sigma=sigma, T0=T0, rule=rule)
+    try:
+        signs = fix_signs(T1, found.U, scalars.a, scalars.b, activation, sigma=sigma, T0=T0, rule=rule)
+    except TooManySignsError:
+        if activation != get("relu"):
+            raise
+        return _up_to_signs(samples, found, zeta, scalars)
     xi = signs.xi
     scalars = Scalars(xi, scalars.a, xi * scalars.b, sigma, scalars.residual)
     if 1 in zeta:
         scalars = fitted_scalars(zeta, activation, xi=xi, start=scalars, farthest=reach(samples.n, samples.d))
     return _assembled(samples, found, zeta, scalars, signs, activation, offset)
+
+
+def _up_to_signs(samples: Samples, found: Directions, zeta: dict[int, np.ndarray], scalars: Scalars) -> HermiteInit:
+    """The regression of y on σ(uᵢ), 1 and x, which no sign changes  [awasthi2021, Thm 3.2]."""
+    function = fit_affine(samples, Network(found.U * scalars.sigma, scalars.a, scalars.b, activation="relu"))
+    return HermiteInit(function.consolidated(), found, zeta, scalars, None, function)
 
 
 def _assembled(
