@@ -40,8 +40,8 @@ PRESETS = ("default", "paper")
 class HermiteInit:
     """The initial network, and each step's evidence.
 
-    Where the signs are too many to try, the function is learned all the same [awasthi2021, Thm 3.2]: `function` has the units up
-    to sign beside an affine function, and `network` is that function as a network of at most two units more.
+    Where the signs are too many to try, the function is learned all the same [awasthi2021, Thm 3.2]: `function` has the units
+    up to sign beside an affine function, and `network` is that function as a network of at most two units more.
     """
 
     network: Network
