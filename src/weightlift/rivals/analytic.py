@@ -7,6 +7,9 @@ ones and the declared reflection: Σ gᵢ(⟨uᵢ, x⟩) = 0 with non-parallel u
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
+
 import numpy as np
 
 from weightlift.activations import Activation
@@ -30,62 +33,68 @@ def examine_analytic(rows: int, gauge: Gauge) -> Finding:
             limit=float(p + 1),
         )
     sentence = f"No other function of this class agrees on {rows} rows: one that differs agrees on at most {p}."
-    outcome, why = _units_of_function(net)
+    outcome, why = _units_of_function(net, biased=gauge.free.b)
     assumes = (DENSITY,) if net.activation.uniqueness else (DENSITY, ANALYTIC)
     return Finding(outcome, f"{sentence} {why}", number=float(rows), limit=float(p + 1), assumes=assumes)
 
 
-def _units_of_function(net: Network) -> tuple[Outcome, str]:
+def _units_of_function(net: Network, *, biased: bool) -> tuple[Outcome, str]:
     phi = net.activation
     if phi.uniqueness:
         return Outcome.IMPOSSIBLE, f"Its units are unique: {phi.uniqueness}."
-    pairs = parallel(net)
-    if net.n_inputs == 1 or pairs:
+    if net.n_inputs == 1 or _parallel(net):
         return Outcome.UNEXAMINED, f"No theorem is known by which parallel units of {phi.name!r} are unique."
-    found = identity(phi)
-    if found is not None:
-        alpha, beta, gap = found
-        return (
-            Outcome.FOUND,
-            f"φ({alpha:.4g} t + {beta:.4g}) is a multiple of φ(t) up to a polynomial, to {gap:.1g}: other units have the same "
-            "function.",
+    found = identity(phi, biased)
+    if found is None:
+        return Outcome.NONE_FOUND, (
+            "Its units are unique unless φ(αt + β) is a multiple of φ(t) up to a polynomial; none was found, which is a test."
         )
-    return Outcome.NONE_FOUND, (
-        "Its units are unique unless φ(αt + β) is a multiple of φ(t) up to a polynomial: none was found; tested, not proved."
+    alpha, beta = found
+    if abs(abs(alpha) - 1.0) <= LIMITS.flat and phi.reflection is not None:
+        return Outcome.NONE_FOUND, (
+            f"Its units are unique up to multiples of {abs(beta):.4g} in the biases, by which φ repeats; tested, not proved."
+        )
+    return Outcome.FOUND, (
+        f"φ({alpha:.4g} t + {beta:.4g}) is a multiple of φ(t) up to a polynomial: other units have the same function."
     )
 
 
-def parallel(net: Network) -> list[tuple[int, int]]:
-    """Pairs of units whose weights are parallel, to rounding."""
+def _parallel(net: Network) -> bool:
+    """Whether two units have parallel weights, to rounding."""
     U = net.W / np.maximum(np.linalg.norm(net.W, axis=0), np.finfo(float).tiny)
-    cosines = np.abs(U.T @ U)
-    i, j = np.nonzero(np.triu(1.0 - cosines**2 <= LIMITS.independent, 1))
-    return list(zip(i.tolist(), j.tolist(), strict=True))
+    return bool((np.triu(LIMITS.independent >= 1.0 - (U.T @ U) ** 2, 1)).any())
 
 
-def identity(phi: Activation) -> tuple[float, float, float] | None:
-    """(α, β, gap) with φ(αt + β) = a φ(t) + a cubic on [−3, 3], other than (1, 0) and the declared reflection; None if none.
+@lru_cache(maxsize=32)
+def identity(phi: Activation, biased: bool = True) -> tuple[float, float] | None:
+    """(α, β) with φ(αt + β) = a φ(t) + a cubic on [−3, 3], other than (1, 0) and the declared reflection; None if none.
 
-    The gap is the relative distance from span{φ, 1, t, t², t³}; the least on a grid of (α, β) are refined.
+    The gap is the relative distance from span{φ, 1, t, t², t³}; its least places on a grid of (α, β) are refined. b fixed: β = 0.
     """
     from scipy.optimize import minimize
 
     t = np.linspace(-3.0, 3.0, 121)
-    basis, _ = np.linalg.qr(np.column_stack([t**j for j in range(4)] + [phi(t)]))
-    powers, _ = np.linalg.qr(np.column_stack([t**j for j in range(4)]))
+    powers = np.column_stack([t**j for j in range(4)])
+    basis, _ = np.linalg.qr(np.column_stack([powers, phi(t)]))
     trivial = [(1.0, 0.0)] + ([(-1.0, 0.0)] if phi.reflection is not None else [])
 
     def gap(at: np.ndarray) -> float:
-        values = phi(at[0] * t + at[1])
-        curved = values - powers @ (powers.T @ values)
+        alpha, beta = float(at[0]), float(at[1]) if biased else 0.0
+        values = phi(alpha * t + beta)
+        curved = values - basis[:, :4] @ (basis[:, :4].T @ values)
         size = float(np.linalg.norm(curved))
-        near = min(float(np.hypot(at[0] - a, at[1] - b)) for a, b in trivial)
-        if near < 0.05 or abs(at[0]) < 0.05 or size <= 1e-9 * float(np.linalg.norm(values)):
+        near = min(math.hypot(alpha - a, beta - b) for a, b in trivial)
+        if near < 0.25 or abs(alpha) < 0.05 or size <= LIMITS.flat * float(np.linalg.norm(values)):
             return 1.0  # the trivial one, or a unit that is a polynomial there
         return float(np.linalg.norm(values - basis @ (basis.T @ values))) / size
 
-    grid = [np.array([a, b]) for a in np.linspace(-3.0, 3.0, 61) for b in np.linspace(-7.0, 7.0, 71)]
-    starts = sorted(grid, key=gap)[:8]
-    fits = [minimize(gap, s, method="Nelder-Mead", options={"xatol": 1e-12, "fatol": 1e-14}) for s in starts]
+    grid = np.meshgrid(np.linspace(-3.0, 3.0, 61), np.linspace(-7.0, 7.0, 71) if biased else np.zeros(1), indexing="ij")
+    points = np.stack(grid, axis=-1)
+    gaps = np.apply_along_axis(gap, -1, points)
+    padded = np.pad(gaps, 1, constant_values=np.inf)
+    around = [padded[i : i + gaps.shape[0], j : j + gaps.shape[1]] for i in range(3) for j in range(3)]
+    least = gaps <= np.min(around, axis=0)
+    starts = points[least][np.argsort(gaps[least], kind="stable")[:12]]
+    fits = [minimize(gap, start, method="Nelder-Mead", options={"xatol": 1e-12, "fatol": 1e-14}) for start in starts]
     best = min(fits, key=lambda fit: float(fit.fun))
-    return (float(best.x[0]), float(best.x[1]), float(best.fun)) if best.fun <= LIMITS.flat else None
+    return (float(best.x[0]), float(best.x[1]) if biased else 0.0) if best.fun <= LIMITS.flat else None
