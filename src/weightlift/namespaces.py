@@ -7,6 +7,7 @@ those live here.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
@@ -210,46 +211,62 @@ def _cholesky_solve(A: np.ndarray, B: np.ndarray) -> np.ndarray | None:
 
 def erf(x: Array) -> Array:
     """Error function in the namespace of x."""
-    if isinstance(x, np.ndarray):
-        from scipy.special import erf as scipy_erf
+    function = _special("erf", x)
+    return _erf_by_series(x) if function is None else function(x)
 
-        return scipy_erf(x)
-    if compat.is_torch_array(x):
-        import torch
 
-        return torch.special.erf(x)
-    if compat.is_cupy_array(x):
-        from cupyx.scipy.special import erf as cupy_erf
+def erfc(x: Array) -> Array:
+    """1 − erf(x), whose upper tail keeps its digits, in the namespace of x."""
+    function = _special("erfc", x)
+    return _erfc_by_series(x) if function is None else function(x)
 
-        return cupy_erf(x)
-    if compat.is_jax_array(x):
-        from jax.scipy.special import erf as jax_erf
 
-        return jax_erf(x)
-    return _erf_by_series(x)
+def _special(name: str, x: Array) -> Any:
+    """The function of that name, in the special functions that go with x or in its namespace; None where there is none."""
+    if isinstance(x, np.ndarray | np.generic):
+        library = "scipy"
+    elif compat.is_torch_array(x):
+        library = "torch"
+    elif compat.is_cupy_array(x) or compat.is_jax_array(x):
+        library = "cupyx.scipy" if compat.is_cupy_array(x) else "jax.scipy"
+    else:
+        return getattr(array_namespace(x), name, None)
+    return getattr(importlib.import_module(f"{library}.special"), name)
 
 
 def _erf_by_series(x: Array) -> Array:
-    """erf from the standard's operations alone, to a few ulp.
-
-    |x| < 2.5: e^{-x²} (2/√π) Σ 2ⁿ x^{2n+1}/(2n+1)!! (positive terms, no cancellation); beyond, 1 − erfc by
-    Lentz' continued fraction e^{-x²}/(√π (x + (1/2)/(x + 1/(x + (3/2)/(x + …))))) evaluated backwards.
-    """
+    """erf from the standard's operations alone, to a few ulp."""
     xp = array_namespace(x)
-    z = xp.abs(x)
+    near, tail = _near_and_tail(xp.abs(x))
+    return xp.sign(x) * xp.where(xp.abs(x) < 2.5, near, 1.0 - tail)
+
+
+def _erfc_by_series(x: Array) -> Array:
+    """erfc from the standard's operations alone, to 1e-12 of its size."""
+    xp = array_namespace(x)
+    near, tail = _near_and_tail(xp.abs(x))
+    above = xp.where(xp.abs(x) < 2.5, 1.0 - near, tail)
+    return xp.where(x > 0, above, 2.0 - above)
+
+
+def _near_and_tail(z: Array) -> tuple[Array, Array]:
+    """erf(z) for 0 ≤ z < 2.5, and erfc(z) for z ≥ 2.5.
+
+    e^{-z²} (2/√π) Σ 2ⁿ z^{2n+1}/(2n+1)!! (positive terms, no cancellation); beyond, Lentz' continued fraction
+    e^{-z²}/(√π (z + (1/2)/(z + 1/(z + (3/2)/(z + …))))) evaluated backwards.
+    """
+    xp = array_namespace(z)
     near = xp.where(z < 2.5, z, 0.0 * z)
     term = near
     total = near
     for n in range(1, 50):
         term = term * (2.0 * near * near) / (2 * n + 1)
         total = total + term
-    series = 2.0 / np.pi**0.5 * xp.exp(-near * near) * total
     far = xp.where(z < 2.5, 2.5 + 0.0 * z, z)
-    tail = far
+    fraction = far
     for n in range(60, 0, -1):
-        tail = far + (n / 2.0) / tail
-    fraction = 1.0 - xp.exp(-far * far) / (np.pi**0.5 * tail)
-    return xp.sign(x) * xp.where(z < 2.5, series, fraction)
+        fraction = far + (n / 2.0) / fraction
+    return 2.0 / np.pi**0.5 * xp.exp(-near * near) * total, xp.exp(-far * far) / (np.pi**0.5 * fraction)
 
 
 def float64_bits(x: Array) -> Array:

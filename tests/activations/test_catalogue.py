@@ -7,26 +7,15 @@ import pickle
 
 import numpy as np
 import pytest
+from tests.catalogue import ENTRIES, EVERY, name
 
 from weightlift import activations
 from weightlift.errors import ActivationError
 
 EXAMPLES = [
-    activations.relu,
-    activations.leaky_relu(),
-    activations.leaky_relu(0.3),
-    activations.squared_relu,
-    activations.absolute,
-    activations.linear,
-    activations.quadratic,
+    *EVERY,
     activations.polynomial([0.1, 0.0, -1.0 / 3.0]),
-    activations.sigmoid,
-    activations.tanh,
-    activations.erf,
-    activations.softplus,
-    activations.scaled("tanh", 2.5),
     activations.scaled("tanh", 1.0 / 3.0),
-    activations.scaled(activations.leaky_relu(0.3), 2.0),
     activations.scaled(activations.polynomial([1.0, 2.0]), 1e-7),
 ]
 
@@ -47,11 +36,7 @@ def clipped_derivative(z):
     return ((z > -1.0) & (z <= 2.0)).astype(float)
 
 
-def names(activation):
-    return activation.name
-
-
-@pytest.mark.parametrize("activation", EXAMPLES, ids=names)
+@pytest.mark.parametrize("activation", EXAMPLES, ids=name)
 def test_round_trips(activation):
     text = json.dumps(activations.to_json(activation))
     for copy in (activations.from_json(json.loads(text)), pickle.loads(pickle.dumps(activation))):
@@ -69,7 +54,11 @@ def test_all_examples_differ():
 def test_names_and_aliases():
     assert activations.get("identity") is activations.linear
     assert activations.get("logistic") is activations.sigmoid
-    assert activations.get(" relu ") is activations.relu
+    assert activations.get(" relu ") is activations.get("ReLU") is activations.relu
+    for theirs, ours in (("GELU", "gelu"), ("Gelu", "gelu"), ("SiLU", "silu"), ("Sin", "sine"), ("Abs", "absolute")):
+        assert activations.get(theirs) is activations.get(ours)
+    assert activations.get("LeakyReLU", slope=0.2) == activations.get("LeakyRelu", slope=0.2) == activations.leaky_relu(0.2)
+    assert activations.get("ELU", alpha=0.5) == activations.get("Elu", alpha=0.5) == activations.elu(0.5)
     assert activations.get("leaky_relu").parameters == (("slope", 0.01),)
     assert activations.get("leaky_relu", slope=0.2) == activations.leaky_relu(0.2)
     assert activations.get("polynomial", coefficients=[1, 2, 0]) == activations.polynomial((1.0, 2.0))
@@ -83,7 +72,7 @@ def test_what_is_known_of_each():
         assert activation.analytic == (not activation.kinks) == base.analytic
         assert activation.polynomial == (base.name in ("linear", "quadratic", "polynomial"))
         assert activation.uniqueness == base.uniqueness
-        assert bool(activation.uniqueness) != activation.polynomial
+        assert bool(activation.uniqueness) != (activation.polynomial or base.name in ("sine", "elu"))
     assert "awasthi2021" in activations.leaky_relu(0.3).uniqueness
     assert not activations.custom("swish", swish, swish_derivative).analytic
     assert activations.custom("swish", swish, swish_derivative, analytic=True).analytic
@@ -124,7 +113,7 @@ def test_scaling_composes():
     ("call", "words"),
     [
         (lambda: activations.get("rleu"), ["'rleu'", "Did you mean 'relu'", "squared_relu"]),
-        (lambda: activations.get("ReLU"), ["Did you mean 'relu'"]),
+        (lambda: activations.get("ReLu6"), ["Did you mean 'relu'"]),
         (lambda: activations.get("zzz"), ["zzz", "tanh", "custom"]),
         (lambda: activations.get(3), ["int"]),
         (lambda: activations.get("relu", slope=1), ["slope"]),
@@ -139,6 +128,7 @@ def test_scaling_composes():
         (lambda: activations.scaled("tanh", -2.0), ["factor", "positive"]),
         (lambda: activations.scaled("tanh", float("nan")), ["factor", "finite"]),
         (lambda: activations.leaky_relu("steep"), ["slope"]),
+        (lambda: activations.elu(0.0), ["alpha", "relu"]),
         (lambda: activations.leaky_relu(1.0), ["linear"]),
         (lambda: activations.polynomial([]), ["coefficients"]),
         (lambda: activations.polynomial([0.0, 0.0]), ["zero"]),
@@ -146,7 +136,7 @@ def test_scaling_composes():
         (lambda: activations.polynomial([1.0, np.inf]), ["coefficients", "finite"]),
         (lambda: activations.from_json({"parameters": {}}), ["name"]),
         (lambda: activations.from_json({"name": "relu", "parameters": [1]}), ["parameters"]),
-        (lambda: activations.from_json({"name": "gelu"}), ["gelu"]),
+        (lambda: activations.from_json({"name": "mish"}), ["mish"]),
         (lambda: activations.to_json(activations.custom("swish", swish, swish_derivative)), ["swish", "custom"]),
     ],
 )
@@ -195,8 +185,9 @@ def test_custom_piecewise_linear(rng):
 def test_custom_copies_of_the_catalogue(rng):
     """The catalogue's own functions as custom ones: quadrature, measured jumps and differences find the same numbers."""
     scale = rng.uniform(0.2, 4.0, size=6)
-    for name in ("relu", "absolute", "squared_relu", "erf", "tanh"):
-        known = activations.get(name)
+    for known in ENTRIES:
+        if known.polynomial:  # their integrals grow beyond what absolute tolerances below allow
+            continue
         copy = activations.custom(
             "copy", known.value, known.derivative, kinks=known.kinks, degree=known.degree, reflection=known.reflection
         )
@@ -205,7 +196,8 @@ def test_custom_copies_of_the_catalogue(rng):
         assert np.allclose(copy.hermites(6, scale), known.hermites(6, scale), rtol=1e-11, atol=1e-13)
         assert np.allclose(copy.rho(scale), known.rho(scale), rtol=1e-11, atol=1e-14)
         z = np.concatenate([rng.normal(size=30), [0.0]])
-        assert np.allclose(copy.second_derivative(z), known.second_derivative(z), rtol=0, atol=1e-8)
+        error = np.abs(copy.second_derivative(z) - known.second_derivative(z))
+        assert np.all(error <= np.where(z == 0, 1e-5, 1e-8))  # one-sided at a kink, h |φ‴|/2 with h = 6e-6
         assert copy != known
 
 

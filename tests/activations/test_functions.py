@@ -4,32 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.catalogue import ENTRIES, EVERY, name
 
 from weightlift import activations
 from weightlift.namespaces import to_numpy
 
-ACTIVATIONS = [
-    activations.relu,
-    activations.leaky_relu(0.2),
-    activations.squared_relu,
-    activations.absolute,
-    activations.linear,
-    activations.quadratic,
-    activations.polynomial([0.5, -1.0, 0.0, 2.0]),
-    activations.sigmoid,
-    activations.tanh,
-    activations.erf,
-    activations.softplus,
-    activations.scaled("tanh", 2.5),
-    activations.scaled(activations.leaky_relu(0.3), 0.7),
-]
 
-
-def names(activation):
-    return activation.name
-
-
-@pytest.mark.parametrize("activation", ACTIVATIONS, ids=names)
+@pytest.mark.parametrize("activation", EVERY, ids=name)
 def test_namespaces_agree_and_keep_the_dtype(activation, as_xp, rng):
     z = np.concatenate([3.0 * rng.normal(size=40), [0.0]])
     for function in (activation.value, activation.derivative, activation.second_derivative, activation):
@@ -42,7 +23,7 @@ def test_namespaces_agree_and_keep_the_dtype(activation, as_xp, rng):
         assert function(z.reshape(1, 41)).shape == (1, 41)
 
 
-@pytest.mark.parametrize("activation", ACTIVATIONS, ids=names)
+@pytest.mark.parametrize("activation", EVERY, ids=name)
 def test_derivatives_are_the_slopes(activation, rng):
     """Central differences err by h²|φ‴|/6 + eps|φ|/h: below 1e-8 (1 + |z|³) for h = 6e-6 and every |φ‴| ≤ 40."""
     z = 2.0 * rng.normal(size=200)
@@ -56,7 +37,7 @@ def test_derivatives_are_the_slopes(activation, rng):
         assert np.all(np.abs(difference - slope(z)) <= 1e-8 * (1.0 + np.abs(z) ** 3))
 
 
-@pytest.mark.parametrize("activation", ACTIVATIONS, ids=names)
+@pytest.mark.parametrize("activation", EVERY, ids=name)
 def test_left_derivatives_and_jumps(activation):
     assert len(activation.kinks) == len(activation.jumps)
     h = 1e-9
@@ -79,17 +60,35 @@ def test_kink_conventions():
     assert activations.absolute.jumps == (2.0,)
     assert activations.leaky_relu(0.2).jumps == (0.8,)
     assert activations.squared_relu.kinks == (0.0,)
-    assert activations.squared_relu.jumps == (0.0,)
+    assert activations.squared_relu.jumps == activations.elu().jumps == (0.0,)
+    assert activations.elu().kinks == (0.0,)
+    assert activations.elu(0.4).jumps == (0.6,)
 
 
-@pytest.mark.parametrize("name", ["sigmoid", "tanh", "softplus", "erf", "relu", "absolute"])
+@pytest.mark.parametrize("activation", [phi for phi in ENTRIES if not phi.polynomial], ids=name)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_nothing_overflows(name, dtype, as_xp):
-    activation = activations.get(name)
+def test_nothing_overflows(activation, dtype, as_xp):
     z = as_xp([-1e4, -700.0, -90.0, 0.0, 90.0, 700.0, 1e4], dtype)
     with np.errstate(over="raise", invalid="raise", divide="raise"):
         for function in (activation.value, activation.derivative, activation.second_derivative):
             assert np.all(np.isfinite(to_numpy(function(z))))
+
+
+def test_gelu_tails():
+    """zΦ(z) = −φ₀(z)(1 − 1/z² + 3/z⁴ − …) far below zero; 105/z⁸ is the next term."""
+    z = np.array([-20.0, -30.0, -37.0])
+    series = -np.exp(-z * z / 2) / np.sqrt(2 * np.pi) * (1 - z**-2.0 + 3 * z**-4.0 - 15 * z**-6.0)
+    assert np.allclose(activations.gelu(z), series, rtol=106 * 20.0**-8, atol=0)
+
+
+def test_the_complementary_error_function_in_any_namespace(as_xp, rng):
+    """By each library, or by the standard's operations alone, to 1e-12 of its size in the upper tail too."""
+    from scipy.special import erfc as scipy_erfc
+
+    from weightlift.namespaces import erfc
+
+    z = np.concatenate([3.0 * rng.normal(size=200), [0.0, -9.0, 9.0]])
+    assert np.allclose(to_numpy(erfc(as_xp(z))), scipy_erfc(z), rtol=1e-12, atol=0)
 
 
 def test_tails_keep_relative_accuracy():
@@ -102,9 +101,12 @@ def test_tails_keep_relative_accuracy():
     assert np.allclose(activations.softplus(-z), np.exp(-z), rtol=1e-14, atol=0)
 
 
-@pytest.mark.parametrize("activation", ACTIVATIONS, ids=names)
+@pytest.mark.parametrize("activation", EVERY, ids=name)
 def test_declared_symmetries_hold(activation, rng):
     z = 3.0 * rng.normal(size=100)
+    if activation.reflection is None:
+        assert activation.name == "elu"
+        return
     sign, polynomial = activation.reflection
     shift = np.polynomial.polynomial.polyval(z, polynomial or (0.0,))
     size = 1.0 + np.abs(activation(z)) + np.abs(shift)
@@ -115,8 +117,10 @@ def test_declared_symmetries_hold(activation, rng):
 
 
 def test_symmetries_of_the_catalogue():
-    parity = {name: activations.get(name).parity for name in ("absolute", "quadratic", "linear", "tanh", "erf")}
-    assert parity == {"absolute": "even", "quadratic": "even", "linear": "odd", "tanh": "odd", "erf": "odd"}
+    parity = {name: activations.get(name).parity for name in ("absolute", "quadratic", "linear", "tanh", "sine")}
+    assert parity == {"absolute": "even", "quadratic": "even", "linear": "odd", "tanh": "odd", "sine": "odd"}
+    assert activations.gelu.reflection == activations.silu.reflection == (1, (0.0, -1.0))
+    assert activations.elu().reflection is None
     assert activations.sigmoid.reflection == (-1, (1.0,))
     assert activations.softplus.reflection == (1, (0.0, -1.0))
     assert activations.relu.reflection == (1, (0.0, -1.0))

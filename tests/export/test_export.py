@@ -5,16 +5,16 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.neural_network import MLPRegressor
+from tests.catalogue import EVERY, name
 from tests.conftest import optional
 
 import weightlift as wl
 from weightlift import export
+from weightlift.activations.stretching import unstretched
 from weightlift.errors import ActivationError, ArgumentError, FileFormatError
 
 POLYNOMIAL = wl.activations.polynomial([1.0, -0.5, 0.2, 0.1])
-ALL = ["relu", "leaky_relu", "squared_relu", "absolute", "linear", "quadratic", "sigmoid", "tanh", "erf", "softplus"]
-ALL += ["tanh(2.5x)", POLYNOMIAL]
-SKLEARN, TORCH = {"relu", "linear", "sigmoid", "tanh"}, {"relu", "leaky_relu", "linear", "sigmoid", "tanh", "softplus"}
+ALL = [*EVERY, POLYNOMIAL, wl.activations.polynomial([0.7])]
 
 
 def network(activation, seed=0):
@@ -32,15 +32,12 @@ def near(values, net, X, tol=1e-12):
     assert np.abs(np.ravel(values) - wanted).max() <= tol * np.abs(wanted).max()
 
 
-def lacks(net, known):
-    return net.activation.name.split("(")[0] not in known
-
-
-@pytest.mark.parametrize("activation", ALL)
+@pytest.mark.parametrize("activation", ALL, ids=name)
 def test_scikit_learn(activation, X):
     net = network(activation)
-    if lacks(net, SKLEARN):
-        with pytest.raises(ActivationError, match=net.activation.name):
+    base = unstretched(net.activation)[0]
+    if not base.names.sklearn:
+        with pytest.raises(ActivationError, match=base.name):
             export.to_sklearn(net)
         return
     model = export.to_sklearn(net)
@@ -60,11 +57,12 @@ def test_a_fitted_mlpregressor_comes_over(X):
         export.from_sklearn(MLPRegressor())
 
 
-@pytest.mark.parametrize("activation", ALL)
+@pytest.mark.parametrize("activation", ALL, ids=name)
 def test_pytorch(activation, X, torch):
     net = network(activation)
-    if lacks(net, TORCH):
-        with pytest.raises(ActivationError, match=net.activation.name):
+    base = unstretched(net.activation)[0]
+    if not base.names.torch:
+        with pytest.raises(ActivationError, match=base.name):
             export.to_torch(net)
         return
     with torch.no_grad():
@@ -79,22 +77,24 @@ def test_foreign_pytorch_models(X, torch):
     model = nn.Sequential(nn.Linear(5, 4, bias=False), nn.LeakyReLU(0.2), nn.Linear(4, 1)).double()
     with torch.no_grad():
         np.testing.assert_allclose(export.from_torch(model).predict(X), model(torch.as_tensor(X)).numpy()[:, 0], atol=1e-12)
-    with pytest.raises(ActivationError, match="GELU"):
-        export.from_torch(nn.Sequential(nn.Linear(5, 4), nn.GELU(), nn.Linear(4, 1)))
+    with pytest.raises(ActivationError, match="Mish"):
+        export.from_torch(nn.Sequential(nn.Linear(5, 4), nn.Mish(), nn.Linear(4, 1)))
+    with pytest.raises(ActivationError, match="approximate='tanh'"):
+        export.from_torch(nn.Sequential(nn.Linear(5, 4), nn.GELU("tanh"), nn.Linear(4, 1)))
     with pytest.raises(ActivationError, match="beta"):
         export.from_torch(nn.Sequential(nn.Linear(5, 4), nn.Softplus(beta=2), nn.Linear(4, 1)))
     with pytest.raises(ArgumentError, match="Sequential"):
         export.from_torch(nn.Sequential(nn.Linear(5, 4), nn.ReLU()))
 
 
-@pytest.mark.parametrize("activation", ALL)
+@pytest.mark.parametrize("activation", ALL, ids=name)
 @pytest.mark.parametrize(("dtype", "tol"), [("float64", 1e-12), ("float32", 1e-5)])
 def test_onnx(activation, dtype, tol, X, tmp_path):
     optional("onnx")
     runtime = optional("onnxruntime")
     net = network(activation)
-    if net.activation.name == "erf" and dtype == "float64":
-        with pytest.raises(ActivationError, match="erf"):
+    if net.activation.name in ("erf", "gelu") and dtype == "float64":
+        with pytest.raises(ActivationError, match=f"Erf.*{net.activation.name}"):
             export.to_onnx(net)
         return
     path = tmp_path / "net.onnx"
@@ -119,6 +119,15 @@ def test_foreign_onnx_models(X, tmp_path):
     constants = [numpy_helper.from_array(np.array(value), name) for name, value in weights.items()]
     model = helper.make_model(helper.make_graph(nodes, "g", ends[:1], ends[1:], constants))
     near(export.from_onnx(model).predict(X), net, X)
+    for operator, options, phi in (
+        ("Gelu", {}, "gelu"), ("Elu", {"alpha": 0.5}, wl.activations.elu(0.5)), ("Sin", {}, "sine"), ("Elu", {}, "elu"),
+    ):  # fmt: skip
+        nodes[1] = helper.make_node(operator, ["z"], ["h"], **options)
+        model = helper.make_model(helper.make_graph(nodes, "g", ends[:1], ends[1:], constants))
+        near(export.from_onnx(model).predict(X), network(phi), X)
+    nodes[1] = helper.make_node("Gelu", ["z"], ["h"], approximate="tanh")
+    with pytest.raises(ArgumentError, match="Gelu"):
+        export.from_onnx(helper.make_model(helper.make_graph(nodes, "g", ends[:1], ends[1:], constants)))
     nodes[1] = helper.make_node("Softsign", ["z"], ["h"])
     with pytest.raises(ArgumentError, match="Softsign"):
         export.from_onnx(helper.make_model(helper.make_graph(nodes, "g", ends[:1], ends[1:], constants)))
@@ -136,7 +145,7 @@ def test_foreign_onnx_models(X, tmp_path):
     assert onnx.__version__
 
 
-@pytest.mark.parametrize("activation", ALL)
+@pytest.mark.parametrize("activation", ALL, ids=name)
 def test_state_dictionaries(activation, X, tmp_path):
     net, path = network(activation), tmp_path / "state.safetensors"
     export.to_safetensors(net, path)

@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.catalogue import EVERY, HOMOGENEOUS
+from tests.catalogue import name as name_of
 
 import weightlift as wl
 from weightlift import activations, samples
@@ -17,8 +19,6 @@ from weightlift.search.consolidate import consolidate
 from weightlift.search.expand_prune import without_offset
 from weightlift.search.starts import ResidualMoments, perturbed, random_students
 
-HOMOGENEOUS = ["relu", "leaky_relu", "squared_relu", "absolute"]
-
 
 @pytest.mark.parametrize("name", HOMOGENEOUS)
 def test_softened_activations_approach_their_limit(name, as_xp):
@@ -29,15 +29,18 @@ def test_softened_activations_approach_their_limit(name, as_xp):
     soft, h = softened(phi, 0.3), 1e-6
     slope = (soft(z + h) - soft(z - h)) / (2 * h)
     np.testing.assert_allclose(soft.derivative(z), slope, atol=1e-8)
+    bend = (soft.derivative(z + h) - soft.derivative(z - h)) / (2 * h)
+    np.testing.assert_allclose(soft.second_derivative(z), bend, atol=1e-8)
     np.testing.assert_allclose(np.asarray(soft(as_xp(z))), soft(z), rtol=1e-13)
-    assert np.isfinite(soft(np.array([-1e6, 1e6]))).all()
+    for function in (soft, soft.derivative, soft.second_derivative):
+        assert np.isfinite(function(np.array([-1e6, 1e6]))).all()
 
 
-@pytest.mark.parametrize("name", [*HOMOGENEOUS, "tanh", "sigmoid", "softplus"])
+@pytest.mark.parametrize("phi", EVERY, ids=name_of)
 @pytest.mark.parametrize("reheating", [False, True])
-def test_annealing_ends_at_the_activation_itself(name, reheating):
-    stages = annealing(activations.get(name), reheating=reheating)
-    assert stages[-1].activation == activations.get(name)
+def test_annealing_ends_at_the_activation_itself(phi, reheating):
+    stages = annealing(phi, reheating=reheating)
+    assert stages[-1].activation == phi
     assert len(stages) >= 3
     assert all(stage.unit for stage in stages[:-1])
 

@@ -10,6 +10,10 @@
     tanh          tanh z
     erf           (2/√π) ∫₀ᶻ e^{−t²} dt
     softplus      log(1 + eᶻ)
+    gelu          z Φ(z), Φ the normal distribution function
+    silu          z/(1 + e⁻ᶻ)
+    elu           z for z > 0, alpha (eᶻ − 1) otherwise
+    sine          sin z
     linear        z
     quadratic     z²
     polynomial    Σ cⱼ zʲ
@@ -18,8 +22,11 @@
 from weightlift.activations.activation import Activation
 from weightlift.activations.catalogue import (
     absolute,
+    elu,
     erf,
+    examples,
     from_json,
+    gelu,
     get,
     leaky_relu,
     linear,
@@ -28,6 +35,8 @@ from weightlift.activations.catalogue import (
     relu,
     scaled,
     sigmoid,
+    silu,
+    sine,
     softplus,
     squared_relu,
     tanh,
@@ -39,8 +48,11 @@ __all__ = [
     "Activation",
     "absolute",
     "custom",
+    "elu",
     "erf",
+    "examples",
     "from_json",
+    "gelu",
     "get",
     "leaky_relu",
     "linear",
@@ -49,6 +61,8 @@ __all__ = [
     "relu",
     "scaled",
     "sigmoid",
+    "silu",
+    "sine",
     "softplus",
     "squared_relu",
     "tanh",

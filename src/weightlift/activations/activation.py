@@ -30,6 +30,17 @@ ClosedForm = Callable[[int, Any, Any], Any]  # (order, scale, offset) -> E φ(σ
 
 
 @dataclass(frozen=True)
+class Names:
+    """What other tools call φ; "" where they lack it."""
+
+    sklearn: str = ""  # the `activation` of MLPRegressor
+    torch: str = ""  # the class of torch.nn
+    onnx: str = ""  # the operator
+    options: tuple[tuple[str, str, str], ...] = ()  # (our parameter, torch.nn's, the operator's)
+    told: tuple[tuple[str, Any], ...] = ()  # what torch's class is told beside
+
+
+@dataclass(frozen=True)
 class Activation:
     """φ of one real variable, applied elementwise to arrays of any namespace.
 
@@ -52,6 +63,7 @@ class Activation:
     analytic: bool = False  # real-analytic on all of R
     uniqueness: str = ""  # why irreducible networks with one function have the same units, with its source; "": not known
     parameters: tuple[tuple[str, Any], ...] = ()  # with the name, what identifies it in a file
+    names: Names = field(default=Names(), repr=False)
     closed_form: ClosedForm | None = field(default=None, repr=False)
     integrals: Quadrature | None = field(default=None, repr=False)  # a better rule than quadrature, if there is one
 

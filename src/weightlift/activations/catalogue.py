@@ -1,9 +1,18 @@
-"""The activations known by name, their scaled versions φ(cz), and their form in files.
+"""The activations known by name. An entry is all that the package knows of φ: what runs, stores or exports it asks the entry.
 
     relu max(z, 0)     leaky_relu(slope)     squared_relu max(z, 0)²     absolute |z|     linear z     quadratic z²
     polynomial(coefficients) Σ cⱼzʲ     sigmoid 1/(1+e⁻ᶻ)     tanh     erf (2/√π) ∫₀ᶻ e^{−t²} dt     softplus log(1+eᶻ)
+    gelu zΦ(z)     silu z/(1+e⁻ᶻ)     elu(alpha) z for z > 0, alpha(eᶻ−1) otherwise     sine sin z
 
-scikit-learn's "identity" and "logistic" are understood; "tanh(2.5x)" or "tanh(5x/2)" is a scaled version.
+Names of scikit-learn, PyTorch and ONNX are understood ("logistic", "LeakyReLU", "Sin"); "tanh(2.5x)" or "tanh(5x/2)" is a
+scaled version.
+
+Why the function determines the units, up to order and reflections (`uniqueness`), with units of one direction in t = ⟨w,x⟩/‖w‖:
+the kinks of the piecewise polynomials, the theorem for tanh, and independence of the units' derivatives for the rest. SiLU has
+simple poles with residues iπ/w at wt + b = iπ(2m+1); those nearest the real axis, at one centre −b/w, belong to the unit with
+the largest |w|, so that no others cancel them. GELU″ is a polynomial times a Gaussian of centre −b/w and width 1/|w|. What is
+not known: the sine repeats, so that b is known up to 2π at most, and two units of one w are one of another phase; ELU is
+neither analytic nor piecewise polynomial, so that no theorem says how many rows exclude other units.
 """
 
 from __future__ import annotations
@@ -13,23 +22,21 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from weightlift.activations import analytic, functions
-from weightlift.activations.activation import Activation, ClosedForm, Reflection
+from weightlift.activations import functions, gaussian, logistic
+from weightlift.activations.activation import Activation, Names, Reflection
+from weightlift.activations.exponential import ExponentialLinear
 from weightlift.activations.piecewise import PiecewisePolynomial
 from weightlift.activations.quadrature import Function, Quadrature
+from weightlift.activations.stretching import stretched, unstretched
 from weightlift.errors import ActivationError
-from weightlift.namespaces import Array
 
-# Why the function determines the units, up to order and reflections:
 KINKS = "each unit breaks a derivative of f along a hyperplane of its own [awasthi2021, Thm 3.4]"
 SIGMOIDS = "irreducible networks with one function differ by order and signs alone [sussmann1992]"
 RAMPS = "the derivative is a sigmoid, and networks of sigmoids are unique [sussmann1992]"
-BELLS = "the derivatives are Gaussians, independent where centres or widths differ [albertini1993]"
+BELLS = "the derivatives are Gaussians times polynomials, independent where centres or widths differ [albertini1993]"
+POLES = "the poles nearest the real axis belong to one unit each, so that units are independent [albertini1993]"
 
 SCALED_NAME = re.compile(r"(?P<base>\w+)\((?P<factor>[^x/()]+)x(?:/(?P<divisor>[^x/()]+))?\)")
 
@@ -52,12 +59,13 @@ def get(activation: str | Activation, **parameters: Any) -> Activation:
         if factor is not None:
             raise ActivationError(f"factor is given twice: in the name {name!r} and as {factor!r}.")
         name, factor = parts["base"], _parsed_factor(activation, parts["factor"], parts["divisor"])
-    name = ALIASES.get(name, name)
     if name not in CATALOGUE:
-        near = difflib.get_close_matches(name.lower(), [*CATALOGUE, *ALIASES], n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        known = ", ".join(sorted([*CATALOGUE, *ALIASES]))
-        raise ActivationError(f"activation {activation!r} is unknown.{hint} Known are {known}; or use `custom`.")
+        if (understood := aliases().get(name)) is None:
+            near = difflib.get_close_matches(name.lower(), [*CATALOGUE, "identity", "logistic"], n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            known = ", ".join(sorted(CATALOGUE))
+            raise ActivationError(f"activation {activation!r} is unknown.{hint} Known are {known}; or use `custom`.")
+        name = understood
     entry = CATALOGUE[name]
     if isinstance(entry, Activation):
         if parameters:
@@ -78,31 +86,7 @@ def scaled(activation: str | Activation, factor: float) -> Activation:
     factor = _number(factor, "factor")
     if factor <= 0.0:
         raise ActivationError(f"factor must be positive, not {factor:g}; a sign belongs to the weights.")
-    if isinstance(inner := base.value, Scaled):
-        base, factor = inner.base, inner.factor * factor
-    if factor == 1.0:
-        return base
-    reflection: Reflection | None = None
-    if base.reflection is not None:
-        sign, polynomial = base.reflection
-        reflection = (sign, tuple(p * factor**j for j, p in enumerate(polynomial)))
-    kinks = tuple(kink / factor for kink in base.kinks)
-    integrals = ScaledIntegrals(Scaled(base, factor, 0), Scaled(base, factor, 1), kinks, base.rule, factor)
-    return Activation(
-        name=f"{base.name}({repr(factor).removesuffix('.0')}x)",
-        value=integrals.value,
-        derivative=integrals.derivative,
-        second_derivative=Scaled(base, factor, 2),
-        kinks=kinks,
-        jumps=tuple(factor * jump for jump in base.jumps),
-        degree=base.degree,
-        reflection=reflection,
-        analytic=base.analytic,
-        uniqueness=base.uniqueness,
-        parameters=(*base.parameters, ("factor", factor)),
-        closed_form=None if base.closed_form is None else integrals,
-        integrals=integrals,
-    )
+    return stretched(base, factor)
 
 
 def to_json(activation: Activation) -> dict[str, Any]:
@@ -112,7 +96,7 @@ def to_json(activation: Activation) -> dict[str, Any]:
     {'name': 'tanh', 'parameters': {'factor': 2.5}}
     """
     parameters = {key: list(value) if isinstance(value, tuple) else value for key, value in activation.parameters}
-    name = activation.value.base.name if isinstance(activation.value, Scaled) else activation.name
+    name = unstretched(activation)[0].name
     if name not in CATALOGUE or get(name, **parameters) != activation:
         raise ActivationError(f"activation {activation.name!r} is custom; only those of the catalogue go to a file.")
     return {"name": name, "parameters": parameters}
@@ -128,6 +112,17 @@ def from_json(description: Mapping[str, Any]) -> Activation:
     return get(description["name"], **parameters)
 
 
+def examples() -> tuple[Activation, ...]:
+    """One of every entry, families at their default parameters."""
+    chosen = {"polynomial": {"coefficients": (0.5, -1.0, 0.0, 2.0)}}
+    return tuple(get(name, **chosen.get(name, {})) for name in CATALOGUE)
+
+
+def aliases() -> dict[str, str]:
+    """What scikit-learn, PyTorch and ONNX call the entries."""
+    return {alias: e.name for e in examples() for alias in (e.names.sklearn, e.names.torch, e.names.onnx) if alias}
+
+
 def leaky_relu(slope: float = 0.01) -> Activation:
     """z for z > 0, slope·z otherwise; slope ≠ 1."""
     slope = _number(slope, "slope")
@@ -138,7 +133,23 @@ def leaky_relu(slope: float = 0.01) -> Activation:
         (0.0, slope),
         (0.0, 1.0),
         (functions.Leaky(slope), functions.TwoSlopes(slope, 1.0), functions.zero),
-        (("slope", slope),),
+        parameters=(("slope", slope),),
+        names=Names(torch="LeakyReLU", onnx="LeakyRelu", options=(("slope", "negative_slope", "alpha"),)),
+    )
+
+
+def elu(alpha: float = 1.0) -> Activation:
+    """z for z > 0, alpha·(eᶻ − 1) otherwise, alpha > 0: φ″ breaks at 0, and φ′ too unless alpha = 1."""
+    alpha = _number(alpha, "alpha")
+    if alpha <= 0.0:
+        raise ActivationError(f"alpha must be positive, not {alpha:g}; for 0 use activations.relu.")
+    return _of(
+        "elu",
+        ExponentialLinear(functions.Elu(alpha), functions.Elu(alpha, 1), (0.0,), alpha),
+        functions.Elu(alpha, 2),
+        jumps=(1.0 - alpha,),
+        parameters=(("alpha", alpha),),
+        names=Names(torch="ELU", onnx="Elu", options=(("alpha", "alpha", "alpha"),)),
     )
 
 
@@ -151,42 +162,7 @@ def polynomial(coefficients: Iterable[float]) -> Activation:
         trimmed.pop()
     if not trimmed:
         raise ActivationError("coefficients are all zero; a polynomial activation needs a non-zero one.")
-    return _polynomial("polynomial", tuple(trimmed), (("coefficients", tuple(trimmed)),))
-
-
-@dataclass(frozen=True)
-class Scaled:
-    """The derivative of the given order (0, 1, 2) of z ↦ φ(factor·z)."""
-
-    base: Activation
-    factor: float
-    order: int
-
-    def __call__(self, z: Array) -> Array:
-        function = (self.base.value, self.base.derivative, self.base.second_derivative)[self.order]
-        value = function(self.factor * z)
-        return self.factor**self.order * value if self.order else value
-
-
-@dataclass(frozen=True)
-class ScaledIntegrals(Quadrature):
-    """Those of φ at scale factor·σ and offset factor·b; φ′ brings the factor down."""
-
-    base: Quadrature
-    factor: float
-
-    @property
-    def polynomial(self) -> bool:
-        return self.base.polynomial
-
-    def hermites(self, max_order: int, scale: np.ndarray, offset: np.ndarray) -> np.ndarray:
-        return self.base.hermites(max_order, self.factor * scale, self.factor * offset)
-
-    def derivative_moment(self, power: int, q: int, scale: np.ndarray) -> np.ndarray:
-        return self.factor**power * self.base.derivative_moment(power, q, self.factor * scale)
-
-    def nonlinearity(self, scale: np.ndarray, alpha: np.ndarray) -> np.ndarray:
-        return self.factor**2 * self.base.nonlinearity(self.factor * scale, alpha / self.factor)
+    return _polynomial("polynomial", tuple(trimmed), parameters=(("coefficients", tuple(trimmed)),))
 
 
 def _piecewise(
@@ -194,7 +170,7 @@ def _piecewise(
     left: tuple[float, ...],
     right: tuple[float, ...],
     derivatives: tuple[Function, Function, Function],
-    parameters: tuple[tuple[str, Any], ...] = (),
+    **facts: Any,
 ) -> Activation:
     """Σ leftₙ zⁿ for z ≤ 0, Σ rightₙ zⁿ for z > 0: kinks and symmetries follow from the coefficients.
 
@@ -209,52 +185,35 @@ def _piecewise(
         p = [(-1) ** n * low - s * high for n, (low, high) in enumerate(zip(left, right, strict=True))]
         reflection = (s, tuple(c + 0.0 for c in p))
     used = [n for n, pair in enumerate(zip(left, right, strict=True)) if any(pair)]
-    kinks = (0.0,) if broken else ()
-    integrals = PiecewisePolynomial(value, derivative, kinks, left, right)
-    return Activation(
+    integrals = PiecewisePolynomial(value, derivative, (0.0,) if broken else (), left, right)
+    return _of(
         name,
-        value,
-        derivative,
+        integrals,
         second_derivative,
-        kinks=kinks,
         jumps=(right[1] - left[1],) if broken else (),
         degree=float(used[0]) if len(used) == 1 else None,
         reflection=reflection,
-        analytic=not broken,
         uniqueness=KINKS if broken else "",
-        parameters=parameters,
         closed_form=integrals,
-        integrals=integrals,
+        **facts,
     )
 
 
-def _polynomial(name: str, coefficients: tuple[float, ...], parameters: tuple[tuple[str, Any], ...] = ()) -> Activation:
+def _polynomial(name: str, coefficients: tuple[float, ...], **facts: Any) -> Activation:
     value = functions.Horner(coefficients)
     slope = value.derivative()
-    return _piecewise(name, coefficients, coefficients, (value, slope, slope.derivative()), parameters)
+    return _piecewise(name, coefficients, coefficients, (value, slope, slope.derivative()), **facts)
 
 
-def _smooth(
-    name: str,
-    family: type[Quadrature],
-    derivatives: tuple[Function, Function, Function],
-    reflection: Reflection,
-    uniqueness: str,
-) -> Activation:
-    value, derivative, second_derivative = derivatives
-    integrals = family(value, derivative, ())
-    closed_form: ClosedForm | None = integrals if isinstance(integrals, analytic.Erf) else None
-    return Activation(
-        name,
-        value,
-        derivative,
-        second_derivative,
-        reflection=reflection,
-        analytic=True,
-        uniqueness=uniqueness,
-        closed_form=closed_form,
-        integrals=integrals,
-    )
+def _closed(name: str, integrals: Quadrature, second_derivative: Function, **facts: Any) -> Activation:
+    """A φ whose integrals are closed forms."""
+    return _of(name, integrals, second_derivative, closed_form=integrals, **facts)
+
+
+def _of(name: str, integrals: Quadrature, second_derivative: Function, **facts: Any) -> Activation:
+    """The φ of its integrals; those of the catalogue are analytic where they have no kinks."""
+    value, derivative, kinks = integrals.value, integrals.derivative, integrals.kinks
+    return Activation(name, value, derivative, second_derivative, kinks, analytic=not kinks, integrals=integrals, **facts)
 
 
 def _parsed_factor(name: str, factor: str, divisor: str | None) -> float:
@@ -274,46 +233,87 @@ def _number(value: Any, name: str) -> float:
     return number
 
 
-relu = _piecewise("relu", (0.0, 0.0), (0.0, 1.0), (functions.relu, functions.step, functions.zero))
+relu = _piecewise(
+    "relu",
+    (0.0, 0.0),
+    (0.0, 1.0),
+    (functions.relu, functions.step, functions.zero),
+    names=Names(sklearn="relu", torch="ReLU", onnx="Relu"),
+)
 squared_relu = _piecewise(
     "squared_relu",
     (0.0, 0.0, 0.0),
     (0.0, 0.0, 1.0),
     (functions.squared_relu, functions.squared_relu_derivative, functions.squared_relu_second_derivative),
 )
-absolute = _piecewise("absolute", (0.0, -1.0), (0.0, 1.0), (functions.absolute, functions.TwoSlopes(-1.0, 1.0), functions.zero))
-linear = _polynomial("linear", (0.0, 1.0))
+absolute = _piecewise(
+    "absolute",
+    (0.0, -1.0),
+    (0.0, 1.0),
+    (functions.absolute, functions.TwoSlopes(-1.0, 1.0), functions.zero),
+    names=Names(onnx="Abs"),
+)
+linear = _polynomial("linear", (0.0, 1.0), names=Names(sklearn="identity", torch="Identity", onnx="Identity"))
 quadratic = _polynomial("quadratic", (0.0, 0.0, 1.0))
-sigmoid = _smooth(
+sigmoid = _of(
     "sigmoid",
-    analytic.Sigmoid,
-    (functions.sigmoid, functions.sigmoid_derivative, functions.sigmoid_second_derivative),
-    (-1, (1.0,)),
-    SIGMOIDS,
+    logistic.Sigmoid(functions.sigmoid, functions.sigmoid_derivative, ()),
+    functions.sigmoid_second_derivative,
+    reflection=(-1, (1.0,)),
+    uniqueness=SIGMOIDS,
+    names=Names(sklearn="logistic", torch="Sigmoid", onnx="Sigmoid"),
 )
-tanh = _smooth(
-    "tanh", analytic.Tanh, (functions.tanh, functions.tanh_derivative, functions.tanh_second_derivative), (-1, ()), SIGMOIDS
+tanh = _of(
+    "tanh",
+    logistic.Tanh(functions.tanh, functions.tanh_derivative, ()),
+    functions.tanh_second_derivative,
+    reflection=(-1, ()),
+    uniqueness=SIGMOIDS,
+    names=Names(sklearn="tanh", torch="Tanh", onnx="Tanh"),
 )
-erf = _smooth("erf", analytic.Erf, (functions.erf, functions.erf_derivative, functions.erf_second_derivative), (-1, ()), BELLS)
-softplus = _smooth(
+erf = _closed(
+    "erf",
+    gaussian.Erf(functions.erf, functions.erf_derivative, ()),
+    functions.erf_second_derivative,
+    reflection=(-1, ()),
+    uniqueness=BELLS,
+    names=Names(onnx="Erf"),
+)
+softplus = _of(
     "softplus",
-    analytic.Softplus,
-    (functions.softplus, functions.sigmoid, functions.sigmoid_derivative),
-    (1, (0.0, -1.0)),
-    RAMPS,
+    logistic.Softplus(functions.softplus, functions.sigmoid, ()),
+    functions.sigmoid_derivative,
+    reflection=(1, (0.0, -1.0)),
+    uniqueness=RAMPS,
+    names=Names(torch="Softplus", onnx="Softplus", told=(("threshold", 40.0),)),  # z above it: right to e^{−40} = 4e-18
+)
+gelu = _closed(
+    "gelu",
+    gaussian.Gelu(functions.gelu, functions.gelu_derivative, ()),
+    functions.gelu_second_derivative,
+    reflection=(1, (0.0, -1.0)),
+    uniqueness=BELLS,
+    names=Names(torch="GELU", onnx="Gelu"),
+)
+silu = _of(
+    "silu",
+    logistic.Silu(functions.silu, functions.silu_derivative, ()),
+    functions.silu_second_derivative,
+    reflection=(1, (0.0, -1.0)),
+    uniqueness=POLES,
+    names=Names(torch="SiLU"),
+)
+sine = _closed(
+    "sine",
+    gaussian.Sine(functions.sine, functions.cosine, ()),
+    functions.minus_sine,
+    reflection=(-1, ()),
+    names=Names(onnx="Sin"),
 )
 
-ALIASES = {"identity": "linear", "logistic": "sigmoid"}
 CATALOGUE: dict[str, Activation | Callable[..., Activation]] = {
-    "relu": relu,
+    **{e.name: e for e in (relu, squared_relu, absolute, linear, quadratic, sigmoid, tanh, erf, softplus, gelu, silu, sine)},
     "leaky_relu": leaky_relu,
-    "squared_relu": squared_relu,
-    "absolute": absolute,
-    "linear": linear,
-    "quadratic": quadratic,
+    "elu": elu,
     "polynomial": polynomial,
-    "sigmoid": sigmoid,
-    "tanh": tanh,
-    "erf": erf,
-    "softplus": softplus,
 }

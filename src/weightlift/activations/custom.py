@@ -14,15 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from weightlift.activations.activation import Activation, ClosedForm, Reflection
-from weightlift.activations.catalogue import ALIASES, CATALOGUE
+from weightlift.activations.catalogue import CATALOGUE, aliases
+from weightlift.activations.limits import LIMITS
 from weightlift.activations.quadrature import Function, Quadrature, root_factorial
 from weightlift.errors import ActivationError
 from weightlift.namespaces import Array, array_namespace
 
 GRID = np.linspace(-8.0, 8.0, 257) + 1.0 / 97.0  # no node at a round number
-ONE_SIDED = 1e-6  # distance from a kink at which limits are taken
-EXACT = 1e-9  # identities hold to this, relative to the terms
-APPROXIMATE = 1e-5  # finite differences agree to this
 
 
 def custom(
@@ -51,7 +49,7 @@ def custom(
     >>> cubic.parity, float(cubic.m(3, 2.0))
     ('odd', 48.0)
     """
-    if not isinstance(name, str) or not name or name in CATALOGUE or name in ALIASES:
+    if not isinstance(name, str) or not name or name in CATALOGUE or name in aliases():
         raise ActivationError(f"name must be a non-empty string that the catalogue does not use, not {name!r}.")
     points = tuple(float(kink) for kink in kinks)
     if not all(math.isfinite(point) for point in points) or any(b <= a for a, b in itertools.pairwise(points)):
@@ -121,7 +119,7 @@ def _check_derivative(value: Function, derivative: Function, kinks: tuple[float,
             raise ActivationError(f"{argument} must be real and finite; it is not at z = {where}.")
     for kink in kinks:
         left, right = (_limit(value, kink, side) for side in (-1.0, 1.0))
-        if abs(right - left) > EXACT * max(1.0, abs(left)):
+        if abs(right - left) > LIMITS.exact * max(1.0, abs(left)):
             raise ActivationError(f"value must be continuous; it jumps by {right - left:g} at kink {kink:g}.")
     _check_slope(value, derivative, kinks, "derivative")
 
@@ -134,7 +132,7 @@ def _check_slope(function: Function, slope: Function, kinks: tuple[float, ...], 
     difference = (np.asarray(function(z + h)) - np.asarray(function(z - h))) / (2.0 * h)
     given = np.asarray(slope(z))
     error = np.abs(difference - given) / (1.0 + np.abs(given) + np.abs(np.asarray(function(z))))
-    if not np.all(error <= APPROXIMATE):
+    if not np.all(error <= LIMITS.approximate):
         i = int(np.argmax(error))
         raise ActivationError(
             f"{argument} disagrees with finite differences at z = {z[i]:.4g}: {given[i]:.6g} given, {difference[i]:.6g} found."
@@ -145,11 +143,11 @@ def _checked_jumps(derivative: Function, kinks: tuple[float, ...], jumps: tuple[
     measured = [_limit(derivative, kink, 1.0) - _limit(derivative, kink, -1.0) for kink in kinks]
     size = 1.0 + max((abs(jump) for jump in measured), default=0.0)
     if jumps is None:
-        return tuple(0.0 if abs(jump) < EXACT * size else jump for jump in measured)
+        return tuple(0.0 if abs(jump) < LIMITS.exact * size else jump for jump in measured)
     if len(jumps) != len(kinks):
         raise ActivationError(f"jumps must be as many as kinks: {len(jumps)} against {len(kinks)}.")
     for kink, given, found in zip(kinks, jumps, measured, strict=True):
-        if not abs(given - found) <= APPROXIMATE * size:
+        if not abs(given - found) <= LIMITS.approximate * size:
             raise ActivationError(f"jumps: φ′ jumps by {found:.6g} at kink {kink:g}, not by {given:.6g}.")
     return jumps
 
@@ -159,7 +157,7 @@ def _checked_degree(value: Function, degree: float) -> float:
     base = np.asarray(value(GRID))
     for t in (0.5, 1.7):
         expected = t**degree * base
-        if not np.all(np.abs(np.asarray(value(t * GRID)) - expected) <= EXACT * np.max(np.abs(expected))):
+        if not np.all(np.abs(np.asarray(value(t * GRID)) - expected) <= LIMITS.exact * np.max(np.abs(expected))):
             raise ActivationError(f"degree: φ({t:g}z) is not {t:g}^{degree:g} φ(z); leave it out if there is none.")
     return degree
 
@@ -171,7 +169,7 @@ def _checked_reflection(value: Function, reflection: Reflection) -> Reflection:
     shift = np.polynomial.polynomial.polyval(GRID, polynomial or (0.0,))
     direct, mirrored = np.asarray(value(GRID)), np.asarray(value(-GRID))
     size = 1.0 + np.abs(direct) + np.abs(mirrored) + np.abs(shift)
-    if not np.all(np.abs(mirrored - sign * direct - shift) <= EXACT * size):
+    if not np.all(np.abs(mirrored - sign * direct - shift) <= LIMITS.exact * size):
         raise ActivationError(f"reflection: φ(−z) is not {sign:+d} φ(z) plus the polynomial {polynomial}.")
     return sign, polynomial
 
@@ -190,7 +188,7 @@ def _checked_integrals(quadrature: Quadrature, closed_form: ClosedForm | None) -
         return None
     integrals = UserIntegrals(value, derivative, quadrature.kinks, closed_form)
     error = np.abs(integrals.hermites(4, scale, offset) - found)
-    if not np.all(error <= EXACT * np.max(np.abs(found))):
+    if not np.all(error <= LIMITS.exact * np.max(np.abs(found))):
         order, i = np.unravel_index(np.argmax(error), error.shape)
         raise ActivationError(
             f"closed_form disagrees with quadrature at order {order}, scale {scale[i]:g}, offset {offset[i]:g}."
@@ -200,6 +198,6 @@ def _checked_integrals(quadrature: Quadrature, closed_form: ClosedForm | None) -
 
 def _limit(function: Function, point: float, side: float) -> float:
     """One-sided limit by linear extrapolation."""
-    h = side * ONE_SIDED * max(1.0, abs(point))
+    h = side * LIMITS.one_sided * max(1.0, abs(point))
     near, far = np.asarray(function(np.array([point + h, point + 2.0 * h])))
     return float(2.0 * near - far)

@@ -122,3 +122,63 @@ def erf_derivative(z: Array) -> Array:
 
 def erf_second_derivative(z: Array) -> Array:
     return -2.0 * z * erf_derivative(z)
+
+
+def gelu(z: Array) -> Array:
+    return z * normal_distribution(z)
+
+
+def gelu_derivative(z: Array) -> Array:
+    return normal_distribution(z) + z * bell(z)
+
+
+def gelu_second_derivative(z: Array) -> Array:
+    return (2.0 - z * z) * bell(z)
+
+
+def normal_distribution(z: Array) -> Array:
+    """Φ(z) = ½ erfc(−z/√2)."""
+    return 0.5 * namespaces.erfc(-math.sqrt(0.5) * z)
+
+
+def bell(z: Array) -> Array:
+    """The normal density e^{−z²/2}/√(2π)."""
+    return 1.0 / math.sqrt(2.0 * math.pi) * array_namespace(z).exp(-0.5 * z * z)
+
+
+def silu(z: Array) -> Array:
+    return z * sigmoid(z)
+
+
+def silu_derivative(z: Array) -> Array:
+    return sigmoid(z) + z * sigmoid_derivative(z)
+
+
+def silu_second_derivative(z: Array) -> Array:
+    return sigmoid_derivative(z) * (2.0 - z * array_namespace(z).tanh(0.5 * z))
+
+
+@dataclass(frozen=True)
+class Elu:
+    """The derivative of the given order (0, 1, 2): of z for z > 0, of alpha·(eᶻ − 1) otherwise."""
+
+    alpha: float
+    order: int = 0
+
+    def __call__(self, z: Array) -> Array:
+        xp = array_namespace(z)
+        below = -relu(-z)
+        left = self.alpha * (xp.exp(below) if self.order else xp.expm1(below))
+        return xp.where(z > 0, (z, xp.ones_like(z), xp.zeros_like(z))[self.order], left)
+
+
+def sine(z: Array) -> Array:
+    return array_namespace(z).sin(z)
+
+
+def cosine(z: Array) -> Array:
+    return array_namespace(z).cos(z)
+
+
+def minus_sine(z: Array) -> Array:
+    return -sine(z)

@@ -17,11 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weightlift import hermite
+from weightlift.activations.gaussian import damped_hermites
+from weightlift.activations.limits import LIMITS
 from weightlift.activations.quadrature import Quadrature, normal_density, root_factorial
-
-FAR = 2.0  # standard deviations below 0 from which truncated moments come from their continued fraction
-CLIP = 50.0  # e^{−CLIP²/2} is zero in double precision
 
 
 @dataclass(frozen=True)
@@ -58,10 +56,7 @@ class PiecewisePolynomial(Quadrature):
 
     def _jump_terms(self, max_order: int, scale: np.ndarray, offset: np.ndarray) -> np.ndarray:
         """The terms of the orders 1 … max_order that come from the jumps at 0."""
-        beta = _ratio(offset, scale)
-        damping = np.exp(-0.25 * beta * beta)  # applied twice: |h_n(β)| e^{−β²/4} neither overflows nor vanishes early
-        bells = np.stack([damping * h for h in hermite.normalized(max_order - 1, beta)])
-        bells *= damping / math.sqrt(2.0 * math.pi)
+        bells = damped_hermites(max_order - 1, _ratio(offset, scale))
         orders = np.arange(1.0, max_order + 1)
         terms = np.zeros((max_order, scale.size))
         factor = np.ones_like(orders)  # i! √((k−i−1)!/k!)
@@ -111,9 +106,9 @@ def _truncated_moments(degree: int, scale: np.ndarray, offset: np.ndarray) -> li
     near = [ndtr(beta), offset * ndtr(beta) + scale * density]
     for m in range(2, degree + 1):
         near.append(offset * near[-1] + (m - 1) * scale**2 * near[-2])
-    if not np.any(beta < -FAR):
+    if not np.any(beta < -LIMITS.far):
         return near[: degree + 1]
-    x = np.maximum(-beta, FAR)
+    x = np.maximum(-beta, LIMITS.far)
     ratio = np.zeros_like(x)
     ratios: list[np.ndarray] = []
     for m in range(degree + 70, -1, -1):
@@ -122,14 +117,14 @@ def _truncated_moments(degree: int, scale: np.ndarray, offset: np.ndarray) -> li
     moments, far = [], density
     for m in range(degree + 1):
         far = far * ratios[-1 - m] * (m * scale if m else 1.0)
-        moments.append(np.where(beta < -FAR, far, near[m]))
+        moments.append(np.where(beta < -LIMITS.far, far, near[m]))
     return moments
 
 
 def _ratio(offset: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """β = b/σ, clipped where the density has long vanished."""
     with np.errstate(over="ignore"):
-        beta: np.ndarray = np.clip(offset / scale, -CLIP, CLIP)
+        beta: np.ndarray = np.clip(offset / scale, -LIMITS.clip, LIMITS.clip)
     return beta
 
 

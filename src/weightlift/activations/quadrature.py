@@ -19,16 +19,12 @@ from typing import Any
 import numpy as np
 
 from weightlift import hermite
+from weightlift.activations.limits import LIMITS
 from weightlift.errors import ActivationError, ArgumentError
 from weightlift.namespaces import Array
 
 Function = Callable[[Array], Array]
 Integrand = Callable[..., Sequence[np.ndarray]]  # (z, u, *columns of parameters) -> arrays of z's shape
-
-REACH = 15.0
-AGREEMENT = 1e-13
-MAX_HALVINGS = 6
-MAX_FLOATS = 2**21  # a chunk's temporaries: 16 MB
 
 
 @dataclass(frozen=True)
@@ -107,9 +103,9 @@ def gaussian_means(
     rounding = np.zeros_like(scale) if root_rounding is None else root_rounding
     pending = np.arange(scale.size)
     coarse, size = _composite_rule(integrand, outputs, panels, scale, parameters, pending, 1)
-    for halving in range(1, MAX_HALVINGS + 1):
+    for halving in range(1, LIMITS.halvings + 1):
         fine, size = _composite_rule(integrand, outputs, panels, scale, parameters, pending, 2**halving)
-        tolerance = AGREEMENT * size + rounding[pending] * (np.sqrt(size) + rounding[pending])
+        tolerance = LIMITS.agreement * size + rounding[pending] * (np.sqrt(size) + rounding[pending])
         settled = np.all(np.abs(fine - coarse) <= tolerance, axis=0)
         means[:, pending[settled]] = fine[:, settled]
         pending, coarse = pending[~settled], fine[:, ~settled]
@@ -117,7 +113,7 @@ def gaussian_means(
             return means
     raise ActivationError(
         f"the activation's Gaussian integral at scale {scale[pending[0]]:g}, offset {offset[pending[0]]:g} does not "
-        f"settle to {AGREEMENT:g}; declare in `kinks` each point where φ or φ′ is not smooth, and keep both finite."
+        f"settle to {LIMITS.agreement:g}; declare in `kinks` each point where φ or φ′ is not smooth, and keep both finite."
     )
 
 
@@ -129,17 +125,17 @@ def _panels(scale: np.ndarray, offset: np.ndarray, kinks: tuple[float, ...]) -> 
 
     Both ends are kept, because near the centres u = σz+b would lose eps·b, and far from them z = (u−b)/σ eps·b/σ.
     """
-    doublings = math.ceil(math.log2(max(2.0 * REACH * float(np.max(scale, initial=0.0)), 2.0)))
+    doublings = math.ceil(math.log2(max(2.0 * LIMITS.reach * float(np.max(scale, initial=0.0)), 2.0)))
     steps = 2.0 ** np.arange(-1, doublings + 1)
     around = np.concatenate([-steps[::-1], [0.0], steps])
     graded = np.unique(np.concatenate([centre + around for centre in (0.0, *kinks)]))
-    uniform = np.linspace(-REACH, REACH, 31)
+    uniform = np.linspace(-LIMITS.reach, LIMITS.reach, 31)
     sigma, b = scale[:, None], offset[:, None]
     with np.errstate(over="ignore"):
         z = np.concatenate([(graded - b) / sigma, np.broadcast_to(uniform, (scale.size, 31))], axis=1)
     u = np.concatenate([np.broadcast_to(graded, (scale.size, graded.size)), sigma * uniform + b], axis=1)
-    z = np.sort(np.clip(z, -REACH, REACH), axis=1)
-    u = np.sort(np.clip(u, b - REACH * sigma, b + REACH * sigma), axis=1)
+    z = np.sort(np.clip(z, -LIMITS.reach, LIMITS.reach), axis=1)
+    u = np.sort(np.clip(u, b - LIMITS.reach * sigma, b + LIMITS.reach * sigma), axis=1)
     near = np.maximum(np.abs(u[:, :-1]), np.abs(u[:, 1:])) <= sigma * np.maximum(np.abs(z[:, :-1]), np.abs(z[:, 1:]))
     return z[:, :-1], u[:, :-1], np.where(near, np.diff(u, axis=1), sigma * np.diff(z, axis=1))
 
@@ -160,7 +156,7 @@ def _composite_rule(
     means = np.empty((outputs, pairs.size))
     sizes = np.empty((outputs, pairs.size))
     nodes = panels[0].shape[1] * places.size
-    rows = max(1, MAX_FLOATS // (nodes * (outputs + 2)))
+    rows = max(1, LIMITS.floats // (nodes * (outputs + 2)))
     for start in range(0, pairs.size, rows):
         chunk = pairs[start : start + rows]
         shape = (chunk.size, nodes)

@@ -219,7 +219,8 @@ class _Case:
         net = self.gauge.network
         if not net.activation.kinks:
             return self.samples
-        kinks = Kinks(net, regions)
+        q = self.gauge.free.inputs(net.n_inputs)  # of (w, b), without a
+        kinks = Kinks(net, regions[..., :q, :q])
         return self.samples.map(kinks.without) if int(self.samples.fold(kinks)[0]) else self.samples
 
     def _doubts_of_exactness(self, clear: Samples, information: Information, precision: np.ndarray) -> Iterator[Doubt]:

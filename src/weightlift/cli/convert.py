@@ -75,11 +75,10 @@ def _write(network: Network, to: str, path: Path, dtype: str) -> None:
     if to == "onnx":
         export.to_onnx(network, path, dtype=dtype)
     elif to == "torch":
-        from weightlift.export.plain import refuse_unknown, unscaled
-        from weightlift.export.pytorch import MODULES
+        from weightlift.export.plain import name_in, unscaled
 
         plain = unscaled(network)
-        refuse_unknown(plain, "PyTorch's nn", MODULES)
+        name_in("torch", plain, "PyTorch's nn")
         export.to_safetensors(plain, path, dtype=dtype)
     elif to == "safetensors":
         network.save(path)

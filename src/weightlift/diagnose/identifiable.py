@@ -5,7 +5,7 @@ Polynomial φ of degree ℓ   the function is a polynomial of degree ℓ in x: i
                            Σ aᵢwᵢ and Σ aᵢwᵢwᵢᵀ as they are, k(k−1)/2 dimensions of them. Degree ≥ 3: generic tensors with
                            k d < C(d+ℓ−1, ℓ) have one decomposition [Chiantini, Ottaviani & Vannieuwenhoven 2017].
 ReLU and its kin           unique up to sign patterns, which generic weights do not have   [awasthi2021, Thm 3.4]
-tanh, sigmoid, erf         unique up to their symmetries if irreducible                     [Sussmann 1992]
+tanh and its kin           unique up to their symmetries if irreducible; `Activation.uniqueness` has the theorem of each φ
 Rows                       n ≤ p rows never determine p parameters.
 """
 
@@ -20,8 +20,6 @@ from weightlift.errors import ArgumentError
 from weightlift.identifiability import irreducible, sign_patterns
 from weightlift.network import Network
 from weightlift.theory import polynomial_coefficients
-
-UNIQUE_SMOOTH = ("tanh", "sigmoid", "erf")
 
 
 class Identifiable(Enum):
@@ -45,16 +43,15 @@ def of_shape(d: int, k: int, phi: Activation, parameters: int, *, bias: bool) ->
     s = polynomial_coefficients(phi)
     if s is not None:
         return _of_polynomial(d, k, len(s) - 1, [p for p in range(1, len(s)) if s[p]], parameters, bias)
-    if phi.reflection is None:
-        reason = f"{phi.name} has no declared symmetry, and no uniqueness theorem; the certificate checks local uniqueness."
+    if not phi.uniqueness:
+        reason = f"{phi.name} has no uniqueness theorem; the certificate checks local uniqueness."
         return Identifiability(Identifiable.UNKNOWN, (reason,))
-    if base_name(phi) in UNIQUE_SMOOTH:
-        reason = "Units are determined where none is zero and no two are equal or opposite [Sussmann 1992]."
-    elif phi.parity is not None:
-        reason = "The places where φ bends determine the units, where no two of them are parallel."
+    signs_matter = phi.reflection is not None and len(phi.reflection[1]) > 1
+    if not signs_matter:
+        reason = f"Units are determined where none is zero and no two are equal or opposite: {phi.uniqueness}."
     else:
         reason = "Generic weights have no set F with Σ_F aᵢ(wᵢ, bᵢ) = 0, the only ambiguity [awasthi2021, Thm 3.4]."
-    if k > d + bias and phi.parity is None and base_name(phi) not in UNIQUE_SMOOTH:
+    if k > d + bias and signs_matter:
         reason += f" With k > {d + bias} some sets come near: check the network with diagnose.network."
     return Identifiability(Identifiable.GENERICALLY, (reason,))
 
@@ -85,7 +82,7 @@ def of_network(net: Network, parameters: int, *, offset: bool) -> Identifiabilit
         reasons.append(f"{len(patterns.near)} sign patterns nearly leave f unchanged, the nearest to {size:.1e} of scale.")
     if counted is not None:
         return Identifiability(counted.answer, (*reasons, *counted.reasons))
-    if net.activation.reflection is None:
+    if not net.activation.uniqueness:
         reasons.append("No uniqueness theorem for this activation; the certificate checks local uniqueness.")
         return Identifiability(Identifiable.UNKNOWN, tuple(reasons))
     reasons = reasons or ["No superfluous unit, and no sign pattern leaves f unchanged."]

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from weightlift.errors import ArgumentError
-from weightlift.export.plain import refuse_linear, refuse_unknown, unscaled
+from weightlift.export.plain import name_in, refuse_linear, unscaled
 from weightlift.network import Network
 
 LOGITS = ("identity", "softmax", "logistic")
-NAMES = {"linear": "identity", "sigmoid": "logistic", "tanh": "tanh", "relu": "relu"}
 
 
 def to_sklearn(network: Network) -> Any:
@@ -24,9 +23,9 @@ def to_sklearn(network: Network) -> Any:
     from sklearn.neural_network import MLPRegressor
 
     net = unscaled(network)
-    refuse_unknown(net, "scikit-learn's MLPRegressor", NAMES)
+    name = name_in("sklearn", net, "scikit-learn's MLPRegressor")
     refuse_linear(net, "scikit-learn's MLPRegressor")
-    model = MLPRegressor(hidden_layer_sizes=(net.n_units,), activation=NAMES[net.activation.name])
+    model = MLPRegressor(hidden_layer_sizes=(net.n_units,), activation=name)
     model.coefs_ = [np.array(net.W), np.array(net.A)]
     model.intercepts_ = [np.array(net.b), np.array(np.atleast_1d(net.c))]
     model.n_features_in_, model.n_outputs_, model.n_layers_ = net.n_inputs, net.n_outputs, 3

@@ -2,15 +2,13 @@
 
     X (n, d) → MatMul W → Add b → φ → MatMul a → Add c → y (n, m),    and + MatMul V of X where there is a linear part
 
-φ is one operator where ONNX has it with enough digits, else a few: LeakyRelu stores its slope in float32, and onnxruntime has
-kernels of some operators in float32 alone. The IR version is held at one that onnxruntime reads.
+φ is written down as it is computed; see `onnx_graph`. The IR version is held at one that onnxruntime reads.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +17,9 @@ import numpy as np
 from weightlift import activations
 from weightlift._version import __version__
 from weightlift.activations import Activation
-from weightlift.errors import ActivationError, ArgumentError, FileFormatError
-from weightlift.export.plain import checked_dtype, needed, refuse_unknown, slope_of, unscaled
+from weightlift.errors import ArgumentError, FileFormatError
+from weightlift.export.onnx_graph import Graph
+from weightlift.export.plain import checked_dtype, needed, unscaled
 from weightlift.files import read_checked, write_atomically
 from weightlift.network import MAX_FILE_BYTES, Network
 
@@ -28,24 +27,20 @@ IR_VERSION, OPSET = 8, 17
 KEY = "weightlift.activation"
 PASSING = {"Identity", "Squeeze", "Flatten", "Reshape", "Dropout"}
 FLOATING = (1, 11)  # TensorProto.FLOAT, DOUBLE
-OPERATORS = {"Relu": "relu", "Sigmoid": "sigmoid", "Tanh": "tanh", "Softplus": "softplus", "Erf": "erf", "Abs": "absolute"}
 
 
 def to_onnx(network: Network, path: str | os.PathLike[str] | None = None, *, dtype: str = "float64") -> Any:
     """The network as an `onnx.ModelProto`, written to `path` if there is one."""
     net, kind = unscaled(network), checked_dtype(dtype)
-    refuse_unknown(net, "ONNX", BUILDERS)
     onnx = needed("onnx")
     from onnx import TensorProto, helper, numpy_helper
 
-    if net.activation.name == "erf" and dtype == "float64":
-        raise ActivationError("onnxruntime has no float64 kernel for Erf; export 'erf' with dtype='float32'.")
     element = TensorProto.DOUBLE if kind == np.float64 else TensorProto.FLOAT
-    graph = Builder(helper, numpy_helper, kind)
+    graph = Graph(helper, numpy_helper, kind)
     for name, value in (("W", net.W), ("b", net.b), ("a", net.A), ("c", np.atleast_1d(net.c))):
         graph.constant(name, value)
     z = graph.node("Add", graph.node("MatMul", "X", "W"), "b")
-    values = BUILDERS[net.activation.name](graph, z, net.activation)
+    values = graph.activation(net.activation, z)
     if net.V is None:
         graph.node("Add", graph.node("MatMul", values, "a"), "c", output="y")
     else:
@@ -112,81 +107,6 @@ def _network(phi: Activation, W: Any, a: Any, b: Any, c: Any, V: Any = None) -> 
     return Network(W, a, b, c, phi, V)
 
 
-class Builder:
-    """Nodes and constants of a graph."""
-
-    def __init__(self, helper: Any, numpy_helper: Any, kind: np.dtype) -> None:
-        self.helper, self.numpy_helper, self.kind = helper, numpy_helper, kind
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
-
-    def constant(self, name: str, value: Any) -> str:
-        self.constants.append(self.numpy_helper.from_array(np.array(value, dtype=self.kind), name))
-        return name
-
-    def node(self, operator: str, *inputs: str, output: str | None = None) -> str:
-        """The name of the node's output."""
-        name = output or f"v{len(self.nodes)}"
-        self.nodes.append(self.helper.make_node(operator, list(inputs), [name]))
-        return name
-
-
-def _operator(name: str) -> Callable[[Builder, str, Activation], str]:
-    return lambda graph, z, phi: graph.node(name, z)
-
-
-def _leaky(graph: Builder, z: str, phi: Activation) -> str:
-    """s z + (1 − s) z₊."""
-    slope = slope_of(phi)
-    left = graph.node("Mul", graph.constant("slope", [slope]), z)
-    return graph.node("Add", left, graph.node("Mul", graph.constant("rest", [1.0 - slope]), graph.node("Relu", z)))
-
-
-def _sigmoid(graph: Builder, z: str, phi: Activation) -> str:
-    """½ + ½ tanh(z/2)."""
-    half = graph.constant("half", [0.5])
-    return graph.node("Add", half, graph.node("Mul", half, graph.node("Tanh", graph.node("Mul", half, z))))
-
-
-def _softplus(graph: Builder, z: str, phi: Activation) -> str:
-    """z₊ + log(1 + e^{−|z|})."""
-    tail = graph.node("Exp", graph.node("Neg", graph.node("Abs", z)))
-    return graph.node("Add", graph.node("Relu", z), graph.node("Log", graph.node("Add", tail, graph.constant("one", [1.0]))))
-
-
-def _squared_relu(graph: Builder, z: str, phi: Activation) -> str:
-    positive = graph.node("Relu", z)
-    return graph.node("Mul", positive, positive)
-
-
-def _quadratic(graph: Builder, z: str, phi: Activation) -> str:
-    return graph.node("Mul", z, z)
-
-
-def _polynomial(graph: Builder, z: str, phi: Activation) -> str:
-    """Horner's rule."""
-    coefficients = [float(c) for c in dict(phi.parameters)["coefficients"]]
-    value = graph.node("Add", graph.node("Sub", z, z), graph.constant("p", [coefficients[-1]]))
-    for i, coefficient in enumerate(reversed(coefficients[:-1])):
-        value = graph.node("Add", graph.node("Mul", value, z), graph.constant(f"p{i}", [coefficient]))
-    return value
-
-
-BUILDERS: dict[str, Callable[[Builder, str, Activation], str]] = {
-    "relu": _operator("Relu"),
-    "tanh": _operator("Tanh"),
-    "absolute": _operator("Abs"),
-    "linear": _operator("Identity"),
-    "erf": _operator("Erf"),
-    "leaky_relu": _leaky,
-    "sigmoid": _sigmoid,
-    "softplus": _softplus,
-    "squared_relu": _squared_relu,
-    "quadratic": _quadratic,
-    "polynomial": _polynomial,
-}
-
-
 def _chain(graph: Any, constants: dict[str, np.ndarray]) -> Network:
     """Linear layers and one activation in a row, as PyTorch and skl2onnx write them; each node takes what the last one gave."""
     layers: list[list[np.ndarray]] = []
@@ -214,9 +134,14 @@ def _chain(graph: Any, constants: dict[str, np.ndarray]) -> Network:
 
 
 def _activation(node: Any) -> Activation | None:
-    if node.op_type == "LeakyRelu":
-        return activations.leaky_relu(next((a.f for a in node.attribute if a.name == "alpha"), 0.01))
-    return activations.get(OPERATORS[node.op_type]) if node.op_type in OPERATORS else None
+    """The entry of the catalogue that has the node's operator, at the node's parameters; Identity counts as no activation."""
+    for phi in activations.examples():
+        if node.op_type == phi.names.onnx != "Identity":
+            if any(a.s not in (b"", b"none") for a in node.attribute):  # the approximate Gelu is another function
+                return None
+            ours = {theirs: name for name, _, theirs in phi.names.options}
+            return activations.get(phi.name, **{ours[a.name]: a.f for a in node.attribute if a.name in ours})
+    return None
 
 
 def _passes(node: Any) -> bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from weightlift import activations
+from weightlift.activations.stretching import unstretched
 from weightlift.errors import ActivationError, ArgumentError
 from weightlift.network import Network
 
@@ -27,18 +27,16 @@ def needed(package: str) -> Any:
 
 def unscaled(network: Network) -> Network:
     """φ(c z) written as φ with c in W and b."""
-    inner = network.activation.value
-    base, factor = getattr(inner, "base", None), getattr(inner, "factor", 1.0)
-    if not isinstance(base, activations.Activation):
-        return network
+    base, factor = unstretched(network.activation)
     return replace(network, W=network.W * factor, b=network.b * factor, activation=base)
 
 
-def refuse_unknown(network: Network, target: str, known: Collection[str]) -> None:
-    """ActivationError for a φ that the target has no name for."""
-    name = network.activation.name
-    if name not in known:
-        raise ActivationError(f"{target} has no activation {name!r}; it has {', '.join(sorted(known))}.")
+def name_in(tool: str, network: Network, target: str) -> str:
+    """What a tool calls φ; ActivationError where it has no name for it."""
+    if not (name := getattr(network.activation.names, tool)):
+        known = sorted(e.name for e in activations.examples() if getattr(e.names, tool))
+        raise ActivationError(f"{target} has no activation {network.activation.name!r}; it has {', '.join(known)}.")
+    return str(name)
 
 
 def refuse_linear(network: Network, target: str) -> None:
@@ -51,8 +49,3 @@ def checked_dtype(dtype: str) -> np.dtype:
     if dtype not in DTYPES:
         raise ArgumentError(f"dtype must be one of {DTYPES}, not {dtype!r}.")
     return np.dtype(dtype)
-
-
-def slope_of(activation: activations.Activation) -> float:
-    """The slope of a leaky ReLU."""
-    return float(dict(activation.parameters)["slope"])

@@ -8,34 +8,26 @@ import numpy as np
 
 from weightlift import activations
 from weightlift.errors import ActivationError, ArgumentError
-from weightlift.export.plain import checked_dtype, needed, refuse_linear, refuse_unknown, slope_of, unscaled
+from weightlift.export.plain import checked_dtype, name_in, needed, refuse_linear, unscaled
 from weightlift.network import Network
 
-MODULES = {
-    "relu": "ReLU",
-    "leaky_relu": "LeakyReLU",
-    "sigmoid": "Sigmoid",
-    "tanh": "Tanh",
-    "linear": "Identity",
-    "softplus": "Softplus",
-}
-LINEAR_BEYOND = 40.0  # Softplus is z above it, which is right to e^{−40} = 4e-18; by default it is 20, right to 2e-9
+AGREEMENT = 1e-7  # of a module with φ: nn.Softplus is off by 2e-9 beyond its threshold, GELU's tanh form by 5e-4
 
 
 def to_torch(network: Network, *, dtype: str = "float64") -> Any:
     """`nn.Sequential(Linear, φ, Linear)` on the CPU, in evaluation mode; its output has shape (n, m)."""
-    net, name = unscaled(network), checked_dtype(dtype).name
-    refuse_unknown(net, "PyTorch's nn", MODULES)
+    net, precision = unscaled(network), checked_dtype(dtype).name
+    name = name_in("torch", net, "PyTorch's nn")
     refuse_linear(net, "PyTorch's nn.Sequential")
     torch = needed("torch")
-    kind = getattr(torch, name)
+    kind = getattr(torch, precision)
     hidden = torch.nn.Linear(net.n_inputs, net.n_units, dtype=kind)
     last = torch.nn.Linear(net.n_units, net.n_outputs, dtype=kind)
     values = {hidden.weight: net.W.T, hidden.bias: net.b, last.weight: net.A.T, last.bias: np.atleast_1d(net.c)}
     with torch.no_grad():
         for parameter, value in values.items():
             parameter.copy_(torch.as_tensor(np.array(value)))
-    return torch.nn.Sequential(hidden, _module(net.activation), last).eval()
+    return torch.nn.Sequential(hidden, _module(name, net.activation), last).eval()
 
 
 def from_torch(model: Any) -> Network:
@@ -51,26 +43,25 @@ def from_torch(model: Any) -> Network:
     return Network(W.T, a, b, c, activation=_activation(modules[1]))
 
 
-def _module(activation: activations.Activation) -> Any:
-    torch = needed("torch")
-
-    if activation.name == "leaky_relu":
-        return torch.nn.LeakyReLU(slope_of(activation))
-    if activation.name == "softplus":
-        return torch.nn.Softplus(threshold=LINEAR_BEYOND)
-    return getattr(torch.nn, MODULES[activation.name])()
+def _module(name: str, phi: activations.Activation) -> Any:
+    parameters = dict(phi.parameters)
+    options = {theirs: parameters[ours] for ours, theirs, _ in phi.names.options}
+    return getattr(needed("torch").nn, name)(**options, **dict(phi.names.told))
 
 
 def _activation(module: Any) -> activations.Activation:
-    names = {module: name for name, module in MODULES.items()}
-    kind = type(module).__name__
-    if kind not in names:
-        raise ActivationError(f"nn.{kind} is none of our activations; known are {', '.join(sorted(names))}.")
-    if kind == "LeakyReLU":
-        return activations.get("leaky_relu", slope=module.negative_slope)
-    if kind == "Softplus" and module.beta != 1:
-        raise ActivationError(f"nn.Softplus with beta = {module.beta} is none of our activations; beta must be 1.")
-    return activations.get(names[kind])
+    """The entry of the catalogue with the module's name and parameters; other options must leave it the same function."""
+    torch, kind = needed("torch"), type(module).__name__
+    known = {e.names.torch: e for e in activations.examples() if e.names.torch}
+    if kind not in known:
+        raise ActivationError(f"nn.{kind} is none of our activations; known are {', '.join(sorted(known))}.")
+    options = {ours: float(getattr(module, theirs)) for ours, theirs, _ in known[kind].names.options}
+    phi, z = activations.get(known[kind].name, **options), np.linspace(-30.0, 30.0, 241)
+    with torch.no_grad():
+        given = module(torch.as_tensor(z)).numpy()
+    if np.abs(given - phi(z)).max() > AGREEMENT:
+        raise ActivationError(f"{module} is another function than our {phi.name!r}; only its default options are understood.")
+    return phi
 
 
 def _parameters(layer: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -53,7 +53,7 @@ def compiled(activation: Activation, dtype: Any) -> Compiled | None:
     if isinstance(base.rule, PiecewisePolynomial):
         sides = np.array([base.rule.left, base.rule.right])
         return PIECEWISE, (sides * factor ** np.arange(sides.shape[1])).astype(dtype)
-    return KINDS[base.name], np.full((1, 1), factor, dtype)
+    return (KINDS[base.name], np.full((1, 1), factor, dtype)) if base.name in KINDS else None
 
 
 def program(function: Any) -> Any:

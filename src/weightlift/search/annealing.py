@@ -47,7 +47,7 @@ def softened(activation: Activation, temperature: float) -> Activation:
         name=f"softened {activation.name}",
         value=Soft(*parts),
         derivative=SoftDerivative(*parts),
-        second_derivative=SoftDerivative(*parts),  # unused: Gauss–Newton asks for φ and φ′ alone
+        second_derivative=SoftSecondDerivative(*parts),
         parameters=(*activation.parameters, ("temperature", temperature)),
     )
 
@@ -82,3 +82,17 @@ class SoftDerivative(Soft):
         slope = 0.5 * (1.0 + xp.tanh(0.5 / self.temperature * z))
         q = self.degree
         return q * (self.right * up ** (q - 1) * slope - self.left * down ** (q - 1) * (1.0 - slope))
+
+
+@dataclass(frozen=True)
+class SoftSecondDerivative(Soft):
+    """φ(1) s(z)^q (q(q−1) r² + q s″/s) + φ(−1) the same of −z, with r = s′/s and s″(z) = s′(z) s′(−z)/t."""
+
+    def __call__(self, z: Array) -> Array:
+        xp = array_namespace(z)
+        slope = 0.5 * (1.0 + xp.tanh(0.5 / self.temperature * z))
+        bend, q, total = slope * (1.0 - slope) / self.temperature, self.degree, xp.zeros_like(z)
+        for height, ramp, rise in zip((self.right, self.left), self._ramps(z), (slope, 1.0 - slope), strict=True):
+            r = rise / xp.where(ramp > 0, ramp, xp.ones_like(z))  # bounded by 1/t; both vanish together
+            total = total + height * q * ((q - 1.0) * ramp**q * r * r + ramp ** (q - 1.0) * bend)
+        return total

@@ -1,8 +1,6 @@
-"""Gaussian integrals of the error function (closed) and of the logistic family: sigmoid, tanh, softplus.
+"""Gaussian integrals of the logistic family: sigmoid, tanh, softplus, SiLU.
 
-erf: E erf(σz+b) = erf(b/s) with s = √(1+2σ²), and E φ(σz+b) He_k(z) = σᵏ ∂ᵏ/∂bᵏ E φ(σz+b) gives the other orders.
-
-Logistic family: by Stein's lemma, for every j ≤ k and with Taylor coefficients c_j(u) = φ⁽ʲ⁾(u)/j!,
+By Stein's lemma, for every j ≤ k and with Taylor coefficients c_j(u) = φ⁽ʲ⁾(u)/j!,
 
     E φ(σz+b) h_k(z) = σʲ j! √((k−j)!/k!) E c_j(σz+b) h_{k−j}(z),      h_k = He_k/√k!,
 
@@ -15,43 +13,17 @@ Cost O(J² + JK) for each of 150 max(1, σ) nodes a pair (σ, b), J = min(K, 32)
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from weightlift import hermite
 from weightlift.activations import functions
-from weightlift.activations.quadrature import MAX_FLOATS, REACH, Quadrature, gaussian_means, normal_density
+from weightlift.activations.limits import LIMITS
+from weightlift.activations.quadrature import Quadrature, gaussian_means, normal_density
 
-STEP = 0.2  # of z times max(1, σ): e^{−2π²/STEP} = 1e-43 pays for poles of order 32
-MAX_DERIVATIVE = 32
-MAX_SCALE = 8.0  # above it the coefficients decay slowly and one derivative is enough
-
-
-@dataclass(frozen=True)
-class Erf(Quadrature):
-    def hermites(self, max_order: int, scale: np.ndarray, offset: np.ndarray) -> np.ndarray:
-        """With t = √2σ/s, v = √2b/s: erf(b/s), then 2 tᵏ (−1)^{k−1} h_{k−1}(v) e^{−v²/2}/√(2πk)."""
-        from scipy.special import erf
-
-        s = np.hypot(1.0, math.sqrt(2.0) * scale)
-        t, v = math.sqrt(2.0) * scale / s, math.sqrt(2.0) * offset / s
-        coefficients = np.empty((max_order + 1, scale.size))
-        coefficients[0] = erf(offset / s)
-        damping = np.exp(-0.25 * np.minimum(v * v, 3e3))
-        for k, h in enumerate(hermite.normalized(max(max_order - 1, 0), np.clip(v, -60.0, 60.0))[:max_order], 1):
-            bell = h * damping * damping / math.sqrt(2.0 * math.pi)
-            coefficients[k] = 2.0 * (-1.0) ** (k - 1) * t**k * bell / math.sqrt(k)
-        return coefficients
-
-    def derivative_moment(self, power: int, q: int, scale: np.ndarray) -> np.ndarray:
-        """(2/√π)ᵖ E e^{−pσ²z²} z^q = (2/√π)ᵖ (q−1)!! (1+2pσ²)^{−(q+1)/2} for even q, p = power."""
-        if q % 2:
-            return np.zeros_like(scale)
-        s = np.hypot(1.0, math.sqrt(2.0 * power) * scale)
-        moment: np.ndarray = (2.0 / math.sqrt(math.pi)) ** power * math.prod(range(1, q, 2)) * s ** -(q + 1.0)
-        return moment
+Taylor = Callable[[int, np.ndarray], list[np.ndarray]]  # (J, u) -> φ⁽ʲ⁾(u)/j! for j = 0 … J, up to a constant in j = 0
 
 
 @dataclass(frozen=True)
@@ -78,42 +50,53 @@ class Softplus(Quadrature):
         return np.concatenate([means[:1], scale * slopes / np.sqrt(np.arange(1.0, max_order + 1))[:, None]])
 
 
+@dataclass(frozen=True)
+class Silu(Quadrature):
+    def hermites(self, max_order: int, scale: np.ndarray, offset: np.ndarray) -> np.ndarray:
+        mean = gaussian_means(lambda z, u: [functions.silu(u)], 1, scale, offset)
+        return np.concatenate([mean, stein_hermites(self, _silu_taylor, max_order, scale, offset)])
+
+
 def logistic_hermites(max_order: int, scale: np.ndarray, offset: np.ndarray) -> np.ndarray:
     """E φ(σz+b) h_k(z), φ(u) = 1/(1+e^{−u}), for k = 1 … max_order: shape (max(max_order, 0), P)."""
+    plain = Quadrature(functions.sigmoid, functions.sigmoid_derivative, ())
+    return stein_hermites(plain, _logistic_taylor, max_order, scale, offset)
+
+
+def stein_hermites(plain: Quadrature, taylor: Taylor, max_order: int, scale: np.ndarray, offset: np.ndarray) -> np.ndarray:
+    """E φ(σz+b) h_k(z) for k = 1 … max_order, of a φ with poles at ±iπ: shape (max(max_order, 0), P)."""
     coefficients = np.empty((max(max_order, 0), scale.size))
     if max_order < 1:
         return coefficients
     octave = np.ceil(np.log2(np.maximum(scale, 1.0)))
-    for level in np.unique(octave[scale <= MAX_SCALE]):
-        pairs = np.flatnonzero((octave == level) & (scale <= MAX_SCALE))
-        coefficients[:, pairs] = _stein_trapezoid(max_order, scale[pairs], offset[pairs], int(level))
-    steep = np.flatnonzero(scale > MAX_SCALE)
+    for level in np.unique(octave[scale <= LIMITS.steep]):
+        pairs = np.flatnonzero((octave == level) & (scale <= LIMITS.steep))
+        coefficients[:, pairs] = _stein_trapezoid(taylor, max_order, scale[pairs], offset[pairs], int(level))
+    steep = np.flatnonzero(scale > LIMITS.steep)
     if steep.size:
-        slopes = Quadrature(functions.sigmoid, functions.sigmoid_derivative, ()).derivative_hermites(
-            max_order - 1, scale[steep], offset[steep]
-        )
+        slopes = plain.derivative_hermites(max_order - 1, scale[steep], offset[steep])
         coefficients[:, steep] = scale[steep] * slopes / np.sqrt(np.arange(1.0, max_order + 1))[:, None]
     return coefficients
 
 
-def _stein_trapezoid(max_order: int, scale: np.ndarray, offset: np.ndarray, level: int) -> np.ndarray:
+def _stein_trapezoid(taylor: Taylor, max_order: int, scale: np.ndarray, offset: np.ndarray, level: int) -> np.ndarray:
     """The orders 1 … max_order for scales up to 2^level: matrix products with weighted Hermite polynomials at common z.
 
     The best j falls like 1/σ, and so does the highest that is tried.
     """
-    step, highest = STEP * 2.0**-level, min(max_order, MAX_DERIVATIVE >> level)
-    reach = round(REACH / step)
+    step, highest = LIMITS.step * 2.0**-level, min(max_order, LIMITS.derivatives >> level)
+    reach = round(LIMITS.reach / step)
     z = step * np.arange(-reach, reach + 1)
     weight = step * normal_density(z)
     polynomials = weight[:, None] * np.stack(hermite.normalized(max_order, z), axis=1)  # (nodes, max_order+1)
     coefficients = np.empty((scale.size, max_order + 1))
-    rows = max(1, MAX_FLOATS // (z.size * (highest + 1)))
+    rows = max(1, LIMITS.floats // (z.size * (highest + 1)))
     for start in range(0, scale.size, rows):
         sigma, b = scale[start : start + rows, None], offset[start : start + rows, None]
         best = np.full((sigma.size, max_order + 1), np.inf)
         chosen = np.zeros_like(best)
         factor = np.ones(max_order + 1)  # j! √((k−j)!/k!) for k = j … max_order
-        for j, c in enumerate(_logistic_taylor(highest, sigma * z + b)):
+        for j, c in enumerate(taylor(highest, sigma * z + b)):
             if j:
                 factor = j * factor[1:] / np.sqrt(np.arange(1.0, max_order - j + 2))
             lifted = sigma**j * factor
@@ -140,3 +123,10 @@ def _logistic_taylor(highest: int, u: np.ndarray) -> list[np.ndarray]:
             total += c[n // 2] ** 2
         c.append(total / -(n + 1.0))
     return c[: highest + 1]
+
+
+def _silu_taylor(highest: int, u: np.ndarray) -> list[np.ndarray]:
+    """Those of u/(1+e^{−u}), by Leibniz: c_j = u t_j + t_{j−1}."""
+    t = _logistic_taylor(highest, u)
+    later = [u * t[j] + t[j - 1] for j in range(2, highest + 1)]
+    return [functions.silu(u), functions.silu_derivative(u), *later][: highest + 1]
