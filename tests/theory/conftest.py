@@ -8,7 +8,7 @@ from weightlift import activations
 
 @pytest.fixture(scope="session")
 def users():
-    """Activations that the papers do not name, most of them users' own; `elu` has a curved kink, `hard_tanh` kinks away from 0."""
+    """Activations that the papers do not name; `elu` has a kink with curvature, `hard_tanh` kinks away from 0."""
     return {
         "hard_tanh": activations.custom(
             "hard_tanh",

@@ -15,7 +15,7 @@ import numpy as np
 
 from weightlift import activations
 from weightlift.activations import Activation
-from weightlift.activations.limits import LIMITS
+from weightlift.activations.limits import LIMITS as QUADRATURE
 from weightlift.activations.quadrature import Function, gaussian_means, normal_density
 from weightlift.errors import ActivationError, NotFiniteError, ShapeError
 from weightlift.geometry.limits import LIMITS
@@ -108,7 +108,7 @@ class Units:
 
 def _check_square_integrable(activation: Activation, function: Function, scale: np.ndarray, offset: np.ndarray) -> None:
     """That φ(σz+b)² e^{−z²/2} has died out where quadrature ends, |z| = 15; else E φ² is infinite, or not what it finds."""
-    z = np.linspace(-LIMITS.reach, LIMITS.reach, 121)
+    z = np.linspace(-QUADRATURE.reach, QUADRATURE.reach, 121)
     with np.errstate(over="ignore", invalid="ignore"):
         integrand = np.asarray(function(scale[:, None] * z + offset[:, None])) ** 2 * normal_density(z)
     ends, largest = integrand[:, [0, -1]].max(axis=1), integrand.max(axis=1)

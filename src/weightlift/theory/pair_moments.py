@@ -24,7 +24,7 @@ import numpy as np
 
 from weightlift import hermite
 from weightlift.activations import Activation
-from weightlift.activations.limits import LIMITS
+from weightlift.activations.limits import LIMITS as QUADRATURE
 from weightlift.activations.quadrature import Function, normal_density
 from weightlift.errors import ActivationError
 from weightlift.theory.limits import LIMITS
@@ -178,7 +178,7 @@ def _inner_integrals(psi: Activation, order: int, scale: np.ndarray, offset: np.
         return np.asarray(np.divide(n[1:], scale, out=still, where=scale > 0))  # Stein: E ψ He_{j+1} = scale E ψ′ He_j
     function, steepest = _derivative(psi, order), float(np.max(scale))
     n = np.empty((3, scale.size))
-    rows = max(1, LIMITS.floats // _inner_nodes(psi, scale[:1], offset[:1], steepest, pieces)[0].size)
+    rows = max(1, QUADRATURE.floats // _inner_nodes(psi, scale[:1], offset[:1], steepest, pieces)[0].size)
     for i in range(0, scale.size, rows):
         sigma, b = scale[i : i + rows], offset[i : i + rows]
         z, weight = _inner_nodes(psi, sigma, b, steepest, pieces)
