@@ -156,19 +156,14 @@ def test_a_method_may_be_a_callable(plant, errors):
     assert sides == [(4, 4, 4, 4)]
 
 
-def test_auto_settles_where_ffdiag_does_not(symmetric_noise):
-    """On pure noise FFDIAG may cycle, which its status says; "auto" then ends with the slower diagonaliser."""
-    cycles = 0
+def test_ffdiag_settles_on_pure_noise(symmetric_noise):
+    """Whole steps would turn back on each other there; they are halved until they do not."""
     for seed in range(8):
         T = symmetric_noise(6, 3, seed)
         plain, auto = kcl(T), decompose(T, 6)
-        if plain.status is DecompositionStatus.NOT_SETTLED:
-            cycles += 1
-            assert not plain.succeeded
-            assert auto.succeeded
+        assert plain.succeeded
         assert auto.status is DecompositionStatus.APPROXIMATE
         assert 0.1 < auto.residual < 1
-    assert cycles > 0
 
 
 @pytest.mark.parametrize("refine", [False, True])

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from weightlift.decomposition.ffdiag import balance
+from weightlift.decomposition.ffdiag import balance, settled
 from weightlift.decomposition.tensors import Real
 
 Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -37,7 +37,7 @@ def qrj1d(M: Real, tol: float, max_sweeps: int) -> tuple[Real, int, bool]:
         for pairs in rounds:
             _shear(C, A, pairs)
         B = A @ (scale[:, None] * B)
-        if np.abs(A - np.eye(n)).max() <= tol:
+        if settled(float(np.abs(A - np.eye(n)).max()), C.T, tol):
             return B, sweep, True
     return B, max_sweeps, False
 
