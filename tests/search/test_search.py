@@ -13,10 +13,11 @@ from weightlift import activations, samples
 from weightlift.network import Network
 from weightlift.risk import Students
 from weightlift.samples.counting import Counted
-from weightlift.search import Budget, Ending, candidates, prune
+from weightlift.search import Budget, Ending, candidates
 from weightlift.search.annealing import annealing, softened
 from weightlift.search.consolidate import consolidate
 from weightlift.search.expand_prune import without_offset
+from weightlift.search.narrowing import _deletion_costs, narrowed
 from weightlift.search.starts import ResidualMoments, perturbed, random_students
 
 
@@ -103,23 +104,41 @@ def test_consolidate_refuses_what_has_a_linear_rest():
 
 
 @pytest.mark.parametrize("activation", ["relu", "squared_relu", "tanh"])
-def test_pruning_never_loses_exactness(activation):
+def test_narrowing_never_loses_exactness(activation):
     truth = wl.teachers.conditioned(5, 2, activation=activation, rng=0)
     X, y = wl.draw(truth, 150, rng=0)
     wide = Network(np.hstack([truth.W, truth.W[:, :1], 0.1 * np.ones((5, 1))]), np.r_[truth.a * [0.5, 1], truth.a[0] / 2, 1e-9],
                    activation=activation)  # fmt: skip
-    data = samples.open(X, y)
-    narrow, _ = prune(data, wide, free="Wa", keeps=lambda risk: risk < 1e-20)
-    assert narrow.equivalent(truth, tol=1e-8)
-    same, _ = prune(data, truth, free="Wa", keeps=lambda risk: risk < 1e-20)
-    assert same.n_units == 2, "a needed unit is not given up"
+    found = narrowed(samples.open(X, y), Students.of(wide), 2, free="Wa", energy=0.5 * np.mean(y**2))
+    assert found.students.network(0).equivalent(truth, tol=1e-8)
 
 
-def test_parallel_units_without_output_are_pruned():
+def test_units_without_output_cost_nothing():
     truth = wl.teachers.conditioned(6, 2, activation="relu", rng=0)
-    data = samples.open(*wl.draw(truth, 300, rng=1))
+    X, y = wl.draw(truth, 300, rng=1)
     dead = Network(np.hstack([truth.W, truth.W[:, :1], truth.W[:, :1]]), [*truth.a, 0.0, 0.0])
-    assert prune(data, dead, free="Wa", keeps=lambda risk: risk < 1e-20)[0].equivalent(truth)
+    found = narrowed(samples.open(X, y), Students.of(dead), 2, free="Wa", energy=0.5 * np.mean(y**2))
+    assert found.work <= 6, "no student but the one that is left was refitted"
+    assert found.students.network(0).equivalent(truth)
+
+
+def test_the_cost_of_a_deletion_is_what_the_other_outputs_cannot_make_up_for(rng):
+    """½ aᵢ²/(G⁻¹)ᵢᵢ against a least-squares fit without the unit; and free units go one after the other."""
+    X, y = rng.normal(size=(80, 4)), rng.normal(size=80)
+    F = np.maximum(X @ (W := rng.normal(size=(4, 5))), 0)
+    a = np.linalg.lstsq(F, y, rcond=None)[0]
+    deletions = _deletion_costs(samples.open(X, y), Students.of(Network(W, a)), False, 0)
+    full = np.mean((F @ a - y) ** 2)
+    for i in range(5):
+        rest = np.delete(F, i, axis=1)
+        left = np.mean((rest @ np.linalg.lstsq(rest, y, rcond=None)[0] - y) ** 2)
+        assert deletions.costs[i] == pytest.approx(0.5 * (left - full), rel=1e-6)
+    order = deletions.without_refit(np.inf, 2)
+    rest = np.delete(F, order, axis=1)
+    left = np.mean((rest @ np.linalg.lstsq(rest, y, rcond=None)[0] - y) ** 2)
+    spent = 0.5 * (left - full)
+    assert list(deletions.without_refit(spent * (1 + 1e-6), 5)) == list(order)
+    assert len(deletions.without_refit(spent * (1 - 1e-6), 5)) == 1
 
 
 def test_without_offset_keeps_the_function(rng):

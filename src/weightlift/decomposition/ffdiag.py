@@ -44,7 +44,7 @@ def ffdiag(M: Real, tol: float, max_sweeps: int) -> tuple[Real, int, bool]:
 def settled(size: float, M: Real, tol: float) -> bool:
     """Whether a step of that size no longer matters: off = Σ_l ‖M_l‖²/n − 1 of balanced slices is what noise has left."""
     off = max(float(np.vdot(M, M)) / M.shape[1] - 1.0, 0.0)
-    return size <= max(tol, NOISE_SHARE * off)
+    return bool(size <= max(tol, NOISE_SHARE * off))
 
 
 def balance(M: Real) -> Real:

@@ -1,7 +1,6 @@
-"""The portfolio of starts: annealed, reheated, widened and pruned; candidates come one by one."""
+"""The portfolio of starts: hyperplanes, annealed batches, reheated and narrowed ones; candidates come one by one."""
 
 from weightlift.search.budget import Budget
 from weightlift.search.expand_prune import Attempt, Candidate, Ending, candidates
-from weightlift.search.prune import prune
 
-__all__ = ["Attempt", "Budget", "Candidate", "Ending", "candidates", "prune"]
+__all__ = ["Attempt", "Budget", "Candidate", "Ending", "candidates"]

@@ -2,6 +2,7 @@
 
 Round   a batch of random starts descends by Gauss–Newton on a softened φ that is sharpened in stages; half of them are
         dropped on the way. The best are perturbed and reheated, again and again; now and then fresh or wider ones join.
+        Many units of a kinked φ are first sought as hyperplanes beside a linear function, one wide start at a time.
 Stop    when the caller is content, when fresh batches keep ending in the same minimum, or when the budget is
         spent.
 Needs   nothing of the inputs' law: the search is least squares alone. More rows than parameters.
@@ -28,10 +29,12 @@ from weightlift.samples import Samples
 from weightlift.search.annealing import annealing
 from weightlift.search.budget import Budget
 from weightlift.search.consolidate import consolidate
-from weightlift.search.prune import prune
+from weightlift.search.hyperplanes import hyperplanes, wide_enough
+from weightlift.search.narrowing import narrowed
 from weightlift.search.starts import perturbed, random_students
 
 REFRESH = 6  # rounds from one fresh batch to the next
+HYPERPLANE_ROUNDS = 3  # of those, where hyperplanes are sought; most starts find them
 EXTRA_UNITS = (0, 1, 2)  # widths of successive fresh batches beyond the asked one, where the rows determine them
 WIDE_FIRST = 1.15  # width of the first batch when units are many and rows plenty
 SOFT_STEPS, REHEAT_STEPS, LAST_STEPS, WIDE_STEPS = 8, 6, 30, 60
@@ -90,39 +93,79 @@ def candidates(
 ) -> Iterator[Candidate]:
     """One candidate a round, the last with its `ending`; the caller judges those that `improved`, and stops when content."""
     shift = _constant_reflection(activation) and not offset
-    free = "Wa" + "b" * bias + "c" * (offset or shift)
-    starts = _batch_size(samples, n_units, activation, bias)
-    rounding = NEAR_ROUNDING * _energy(samples, activation)
+    search = _Search(
+        samples,
+        n_units,
+        activation,
+        bias,
+        offset,
+        free="Wa" + "b" * bias + "c" * (offset or shift),
+        starts=_batch_size(samples, n_units, activation, bias),
+        wide=wide_enough(samples, n_units, activation, bias=bias),
+        energy=_energy(samples, activation),
+        rng=rng,
+    )
     attempts: tuple[Attempt, ...] = ()
     best: _Ranked | None = None
     pool: _Ranked | None = None
     for number in itertools.count():
-        fresh, epoch = number % REFRESH == 0 or pool is None, number // REFRESH
-        width = _width(samples, n_units, activation, epoch, bias) if fresh else n_units
-        if fresh or pool is None:
-            spread = bias * (math.sqrt(samples.d) if epoch % 2 else 1.0)
-            batch = random_students(samples.d, width, starts, activation, bias=spread, rng=rng)
-        else:
-            batch = perturbed(samples, pool.students, bias=bias, rng=rng)
-        ranked, work = _anneal(samples, batch, activation, free, reheating=not fresh)
-        if width > n_units:
-            ranked, spent = _pruned(samples, ranked, n_units, free)
-            work = work * (width / n_units) ** 2 + spent
-        attempts += (Attempt("fresh" if fresh else "reheated", width, batch.shape[1], work, float(ranked.risks[0])),)
-        keep = max(4, starts // 4)
-        if fresh or pool is None:
-            pool = ranked.first(keep) if ranked.students.shape[2] == n_units else None
-        else:
-            pool = pool.with_(ranked).first(keep)
+        attempt, ranked = search.round(number, pool)
+        attempts += (attempt,)
+        pool = (ranked if attempt.what == "fresh" or pool is None else pool.with_(ranked)).first(max(4, search.starts // 4))
         improved = best is None or bool(ranked.risks[0] < (1 - SAME_RISK) * best.risks[0])
         if best is None or improved:
             best = ranked.first(1)
             network = best.students.network(0)
             network = without_offset(network) if shift else network
-        ending = _ending(attempts, rounding, budget)
+        ending = _ending(attempts, NEAR_ROUNDING * search.energy, budget)
         yield Candidate(network, float(best.risks[0]), improved, attempts, ending)
         if ending is not None:
             return
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """What is searched for, and how widely."""
+
+    samples: Samples
+    n_units: int
+    activation: Activation
+    bias: bool
+    offset: bool
+    free: str
+    starts: int
+    wide: int  # units of a student beside a linear function; 0 for none
+    energy: float  # ½ E y²
+    rng: np.random.Generator
+
+    def round(self, number: int, pool: _Ranked | None) -> tuple[Attempt, _Ranked]:
+        """The number-th round, after which `pool` are the best so far, and what it found in the order of the risks."""
+        if self.wide and number % REFRESH < HYPERPLANE_ROUNDS:
+            what, width, starts = "hyperplanes", self.wide, 1
+            ranked, work = self._hyperplanes()
+        elif number % REFRESH == 0 or pool is None:
+            what, starts, epoch = "fresh", self.starts, number // REFRESH
+            width = _width(self.samples, self.n_units, self.activation, epoch, self.bias)
+            ranked, work = self._fresh(width, spread=self.bias * (math.sqrt(self.samples.d) if epoch % 2 else 1.0))
+        else:
+            batch = perturbed(self.samples, pool.students, bias=self.bias, rng=self.rng)
+            what, width, starts = "reheated", self.n_units, batch.shape[1]
+            ranked, work = _anneal(self.samples, batch, self.activation, self.free, reheating=True)
+        return Attempt(what, width, starts, work, float(ranked.risks[0])), ranked
+
+    def _hyperplanes(self) -> tuple[_Ranked, float]:
+        kind = {"bias": self.bias, "offset": self.offset}
+        found = hyperplanes(self.samples, self.n_units, self.wide, self.activation, energy=self.energy, rng=self.rng, **kind)
+        return _Ranked(Students.of(found.network), np.array([found.risk])), found.work
+
+    def _fresh(self, width: int, spread: float) -> tuple[_Ranked, float]:
+        """Random starts, pruned where they are wider than asked."""
+        batch = random_students(self.samples.d, width, self.starts, self.activation, bias=spread, rng=self.rng)
+        ranked, work = _anneal(self.samples, batch, self.activation, self.free, reheating=False)
+        if width == self.n_units:
+            return ranked, work
+        ranked, spent = _pruned(self.samples, ranked, self.n_units, self.free, self.energy)
+        return ranked, work * (width / self.n_units) ** 2 + spent
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,15 +209,15 @@ def _anneal(
     return _Ranked.of(students, fit.risks), work
 
 
-def _pruned(samples: Samples, ranked: _Ranked, n_units: int, free: str) -> tuple[_Ranked, float]:
-    """The best wide student at the asked width: an exact one consolidated, another pruned whatever the last units cost."""
+def _pruned(samples: Samples, ranked: _Ranked, n_units: int, free: str, energy: float) -> tuple[_Ranked, float]:
+    """The best wide student at the asked width: an exact one consolidated, another narrowed whatever the last units cost."""
     unit = ranked.students.activation.degree is not None
     wide = gauss_newton(samples, ranked.first(1).students, free=free, iterations=WIDE_STEPS, damping=1e-3, unit=unit)
     work = float(wide.iterations)
     network = consolidate(wide.network, offset="c" in free)
     if network is None or network.n_units > n_units:
-        network, spent = prune(samples, wide.network, free=free, keeps=lambda _: True, least=n_units)
-        work += spent
+        narrow = narrowed(samples, wide.students, n_units, free=free, energy=energy)
+        network, work = narrow.students.network(0), work + narrow.work
     fit = gauss_newton(samples, network, free=free, iterations=LAST_STEPS, damping=1e-3, unit=unit)
     return _Ranked(fit.students, fit.risks), work + fit.iterations
 
@@ -191,7 +234,7 @@ def _ending(attempts: tuple[Attempt, ...], rounding: float, budget: Budget) -> E
 def _same_minimum(attempts: tuple[Attempt, ...], rounding: float) -> bool:
     """Whether the best of all rounds was reached by two fresh batches independently; exact fits are one minimum."""
     best = min(a.risk for a in attempts)
-    return sum(a.what == "fresh" and a.risk <= max(best * (1 + SAME_RISK), rounding) for a in attempts) >= 2
+    return sum(a.what != "reheated" and a.risk <= max(best * (1 + SAME_RISK), rounding) for a in attempts) >= 2
 
 
 def _energy(samples: Samples, activation: Activation) -> float:
