@@ -17,7 +17,7 @@ from weightlift.errors import WeightliftError
 from weightlift.plots import FAINT
 from weightlift.reproduce import awasthi2021_overcomplete
 from weightlift.reproduce.limits import LIMITS
-from weightlift.reproduce.recipe import Claim, Grid, Recipe, Row
+from weightlift.reproduce.recipe import Claim, Grid, Recipe, Row, every
 from weightlift.reproduce.style import curve
 from weightlift.reproduce.tables import Line, column, grouped
 from weightlift.reproduce.units import worst_unit
@@ -96,7 +96,7 @@ def claim_rate(rows: list[Row]) -> list[Claim]:
         Claim(
             "refined, the units are exact",
             "recovered " + ", ".join(f"{row['recovered']:.0%}" for row in rows),
-            all(row["recovered"] >= 0.9 for row in rows),
+            every(row["recovered"] >= 0.9 for row in rows),
         ),
     ]
 
@@ -137,7 +137,7 @@ def claim_bias(rows: list[Row]) -> list[Claim]:
         Claim(
             "`recover` finds the units at every |b| ≤ 2, at least 90 %",
             ", ".join(f"{row['bias']:g}: {row['recovered']:.0%}" for row in rows),
-            all(row["recovered"] >= 0.9 for row in rows if row["bias"] <= 2),
+            every(row["recovered"] >= 0.9 for row in rows if row["bias"] <= 2),
         ),
         Claim("no network is certified that is not the planted one", f"{wrong} wrong certificates", wrong == 0),
     ]

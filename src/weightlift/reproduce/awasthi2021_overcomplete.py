@@ -14,7 +14,7 @@ import weightlift as wl
 from weightlift.errors import WeightliftError
 from weightlift.plots import BLUE, FAINTER, ORANGE
 from weightlift.reproduce.limits import LIMITS
-from weightlift.reproduce.recipe import Claim, Grid, Recipe, Row
+from weightlift.reproduce.recipe import Claim, Grid, Recipe, Row, every
 from weightlift.reproduce.style import curve
 from weightlift.reproduce.tables import column, grouped
 from weightlift.reproduce.units import worst_unit
@@ -101,12 +101,12 @@ def claim_overcomplete(rows: list[Row]) -> list[Claim]:
         Claim(
             "networks with k > d are learned from tensors of low order: at the most rows, 90 % are exact after refinement",
             ", ".join(f"k/d = {row['k/d']:g}: {row['units_found']:.0%}" for row in beyond),
-            all(row["units_found"] >= 0.9 for row in beyond),
+            every(row["units_found"] >= 0.9 for row in beyond),
         ),
         Claim(
             "`recover` finds them too",
             ", ".join(f"k/d = {row['k/d']:g}: {row['ours']:.0%}" for row in beyond),
-            all(row["ours"] >= 0.9 for row in beyond),
+            every(row["ours"] >= 0.9 for row in beyond),
         ),
         Claim("no network is certified EXACT that is not the planted one", f"{wrong} wrong certificates", wrong == 0),
     ]
@@ -156,17 +156,17 @@ def claim_twins(rows: list[Row]) -> list[Claim]:
         Claim(
             "no certificate calls one of two twins EXACT",
             "EXACT " + ", ".join(f"k = {row['k']}: {row['exact']:.0%}" for row in twins),
-            all(row["exact"] == 0 for row in twins),
+            every(row["exact"] == 0 for row in twins),
         ),
         Claim(
             "the function of twins is learned all the same, and AMBIGUOUS is said (at least 90 %)",
             ", ".join(f"k = {row['k']}: {row['function_found']:.0%} and {row['ambiguous']:.0%}" for row in twins),
-            all(row["function_found"] >= 0.9 and row["ambiguous"] >= 0.9 for row in twins),
+            every(row["function_found"] >= 0.9 and row["ambiguous"] >= 0.9 for row in twins),
         ),
         Claim(
             "networks without a twin are EXACT (at least 90 %)",
             ", ".join(f"k = {row['k']}: {row['exact']:.0%}" for row in others),
-            all(row["exact"] >= 0.9 for row in others),
+            every(row["exact"] >= 0.9 for row in others),
         ),
     ]
 

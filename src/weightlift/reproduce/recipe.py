@@ -13,7 +13,7 @@ import inspect
 import itertools
 import json
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -61,6 +61,12 @@ class Claim:
     statement: str
     found: str
     held: bool | None
+
+
+def every(cases: Iterable[bool]) -> bool | None:
+    """Whether all hold; None where there is no case: nothing is borne out by nothing."""
+    found = [bool(case) for case in cases]
+    return all(found) if found else None
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy as np
 import weightlift as wl
 from weightlift.plots import FAINT
 from weightlift.reproduce.limits import LIMITS
-from weightlift.reproduce.recipe import Claim, Grid, Recipe, Row
+from weightlift.reproduce.recipe import Claim, Grid, Recipe, Row, every
 from weightlift.reproduce.style import curve
 from weightlift.reproduce.tables import Line, column, grouped
 
@@ -211,7 +211,7 @@ def claim_noise(rows: list[Row]) -> list[Claim]:
         Claim(
             "the squared error falls as 1/n: slope −1 ± 0.15 from 20 rows a parameter on",
             ", ".join(f"{name.replace('_', ' ')} {slope:.2f}" for name, slope in slopes.items()),
-            all(abs(slope + 1) <= 0.15 for slope in slopes.values()),
+            every(abs(slope + 1) <= 0.15 for slope in slopes.values()),
         ),
     ]
 
