@@ -13,6 +13,7 @@ from weightlift import Network, diagnose, teachers
 from weightlift.activations import custom, get, polynomial, scaled
 from weightlift.diagnose import MEASURED, Identifiable, Regime, generic_order, regions
 from weightlift.diagnose.calibration import estimate_cost, estimate_rows
+from weightlift.diagnose.identifiable import Shape
 from weightlift.errors import ArgumentError, WeightliftError
 from weightlift.identifiability import count_parameters, least_order, twin
 
@@ -140,19 +141,19 @@ def test_estimates_rest_on_the_measurements():
     """At a measured shape the range brackets what was seen: it begins above what failed and ends at what sufficed."""
     for m in MEASURED:
         phi = get(m.activation)
-        p = m.n_units * (m.n_inputs + m.bias + (phi.degree is None))
-        found = estimate_rows(m.n_inputs, m.n_units, phi, p, bias=m.bias)
+        given = Shape(m.n_inputs, m.n_units, phi, m.bias)
+        p, found = given.parameters, estimate_rows(given)
         assert p < found.least <= found.few <= found.enough
         if not m.all_right and m.n_units <= m.n_inputs:
             assert found.enough > m.ratio * p
         if m.all_right and m.n_units <= m.n_inputs and m.ratio >= 2.5:
             assert found.few < m.ratio * p
-    widths = [estimate_rows(100, k, get("relu"), 100 * k, bias=False).enough / (100 * k) for k in (3, 10, 30, 60, 90)]
+    widths = [estimate_rows(Shape(100, k, get("relu"))).enough / (100 * k) for k in (3, 10, 30, 60, 90)]
     assert widths == sorted(widths)
-    assert estimate_rows(100, 60, get("relu"), 6000, bias=False).extrapolated
-    assert estimate_rows(5, 8, get("relu"), 40, bias=False).extrapolated
-    assert estimate_rows(20, 5, get("softplus"), 105, bias=False).extrapolated
-    five = estimate_rows(20, 5, get("relu"), 100, bias=False)
+    assert estimate_rows(Shape(100, 60, get("relu"))).extrapolated
+    assert estimate_rows(Shape(5, 8, get("relu"))).extrapolated
+    assert estimate_rows(Shape(20, 5, get("softplus"))).extrapolated
+    five = estimate_rows(Shape(20, 5, get("relu")))
     assert not five.extrapolated
     assert (five.few, five.enough) == (135, 200)  # 4 of 8 at 135 rows, 8 of 8 at 150 and at 200, some failures at other widths
 
@@ -160,10 +161,10 @@ def test_estimates_rest_on_the_measurements():
 def test_costs_are_those_measured():
     """k = 30, d = 60, 8 rows a parameter: 1.6 GiB [gpu.md]; relu d=30 k=15 n=4p: 20 s, d=20 k=5 n=3p: 0.1 to 0.6 s."""
     phi = get("relu")
-    assert 0.5 < estimate_cost(60, 30, phi, 14_400, bias=False).bytes / (1.6 * 2**30) < 2.0
-    assert 0.5 < estimate_cost(100, 50, phi, 50_000, bias=False).bytes / (10.5 * 2**30) < 2.0
+    assert 0.5 < estimate_cost(Shape(60, 30, phi), 14_400).bytes / (1.6 * 2**30) < 2.0
+    assert 0.5 < estimate_cost(Shape(100, 50, phi), 50_000).bytes / (10.5 * 2**30) < 2.0
     for d, k, n, seconds in ((30, 15, 1800, 19.6), (20, 5, 300, 0.5), (50, 5, 750, 3.0)):
-        cost = estimate_cost(d, k, phi, n, bias=False)
+        cost = estimate_cost(Shape(d, k, phi), n)
         assert cost.seconds_least < seconds < cost.seconds_most
         assert 0.3 < cost.seconds_typical / seconds < 3.5
 

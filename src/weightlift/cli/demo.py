@@ -21,7 +21,6 @@ from weightlift.cli.report import leading, leading_title, new_table, recovery_js
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from weightlift.activations import Activation
     from weightlift.cli.comparison import Route
     from weightlift.network import Network
     from weightlift.plots import AlignedUnits
@@ -91,12 +90,9 @@ class DemoResult:
 
     @property
     def parameters(self) -> int:
-        return n_parameters(self.truth.n_inputs, self.truth.n_units, self.truth.activation)
+        from weightlift.identifiability import count_parameters
 
-
-def n_parameters(inputs: int, units: int, activation: Activation) -> int:
-    """Free numbers of the network; homogeneous φ shares a unit's size between a and w."""
-    return units * (inputs + (activation.degree is None))
+        return count_parameters(self.truth)
 
 
 def _run(units: int, inputs: int, rows: int | None, activation: str, noise: float, seed: int) -> DemoResult:
@@ -111,7 +107,8 @@ def _run(units: int, inputs: int, rows: int | None, activation: str, noise: floa
     planting, drawing, recovering, comparing = np.random.default_rng(seed).spawn(4)
     truth = wl.teachers.conditioned(inputs, units, activation=phi, rng=planting)
     if rows is None:
-        rows = n_parameters(inputs, units, phi) * (LIMITS.noisy_rows_a_parameter if noise else LIMITS.rows_a_parameter)
+        a_parameter = LIMITS.noisy_rows_a_parameter if noise else LIMITS.rows_a_parameter
+        rows = a_parameter * wl.identifiability.count_parameters(truth)
     X, y = wl.draw(truth, rows, noise_std=noise, rng=drawing)
     with working("recovering"):
         began = time.perf_counter()

@@ -30,8 +30,8 @@ def reproduce(
       weightlift reproduce zhong2017 fig1a
       weightlift reproduce all --size paper --jobs 16 --out figures
     """
-    from weightlift.reproduce.command import execute
+    from weightlift.reproduce.command import Command, execute
 
-    code = execute(paper, figure, size=size, seed=seed, trials=trials, jobs=jobs, out=out, merge=merge, docs=docs)
+    code = execute(Command(paper, figure, size, seed, trials, jobs, out, merge, docs))
     if code:
         raise typer.Exit(code)

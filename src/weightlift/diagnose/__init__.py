@@ -19,7 +19,7 @@ from weightlift.activations import Activation, get
 from weightlift.arguments import count
 from weightlift.diagnose.calibration import MEASURED, CostEstimate, Measured, SampleEstimate, estimate_cost, estimate_rows
 from weightlift.diagnose.diagnosis import Diagnosis, Method
-from weightlift.diagnose.identifiable import Identifiability, Identifiable, of_network, of_shape
+from weightlift.diagnose.identifiable import Identifiability, Identifiable, Shape, of_network, of_shape
 from weightlift.diagnose.limits import LIMITS
 from weightlift.diagnose.methods import methods_for
 from weightlift.diagnose.regime import Regime, RegimeFinding, find_regime, generic_order, regions
@@ -70,12 +70,9 @@ def shape(
     >>> shape(100, 3000, activation=get("polynomial", coefficients=[0, 1, 0, 1])).regime.regime.name
     'CONJECTURED_HARD'
     """
-    d, k = count("n_inputs", n_inputs), count("n_units", n_units)
-    phi = get(activation)
-    parameters = _parameters(d, k, phi, bias, offset)
-    identifiability = of_shape(d, k, phi, parameters, bias=bias)
-    regime = find_regime(d, k, phi)
-    return _diagnosis(d, k, None if n is None else count("n", n), phi, bias, offset, identifiability, regime)
+    given = Shape(count("n_inputs", n_inputs), count("n_units", n_units), get(activation), bool(bias), bool(offset))
+    regime = find_regime(given.d, given.k, given.phi)
+    return _diagnosis(given, None if n is None else count("n", n), of_shape(given), regime)
 
 
 def network(net: Network, *, n: int | None = None, offset: bool | None = None) -> Diagnosis:
@@ -90,8 +87,8 @@ def network(net: Network, *, n: int | None = None, offset: bool | None = None) -
     if not isinstance(net, Network):
         raise ArgumentError(f"net must be a Network, not {type(net).__name__}; for a shape or for data see shape and data.")
     rows = None if n is None else count("n", n)
-    d, k, phi, bias = net.n_inputs, net.n_units, net.activation, bool(net.b.any())
-    offset = net.c != 0.0 if offset is None else offset
+    d, k = net.n_inputs, net.n_units
+    given = Shape(d, k, net.activation, bool(net.b.any()), bool(net.c != 0.0 if offset is None else offset))
     lengths = np.linalg.norm(net.W, axis=0)
     notes, order, smallest, weights = [], None, None, None
     if lengths.all():
@@ -103,11 +100,10 @@ def network(net: Network, *, n: int | None = None, offset: bool | None = None) -
                 notes.append(f"No order up to 8 makes the powers of the weights independent; parallel units: {found.parallel}.")
         else:
             notes.append("W^⊗ℓ is too large to form; ℓ is that of generic weights.")
-    regime = find_regime(d, k, phi, order=order, smallest=smallest, weights=weights)
-    identifiability = of_network(net, _parameters(d, k, phi, bias, offset), offset=offset)
+    regime = find_regime(d, k, net.activation, order=order, smallest=smallest, weights=weights)
     if rows is not None:
         notes += _hidden_units(net, lengths, rows)
-    return _diagnosis(d, k, rows, phi, bias, offset, identifiability, regime, tuple(notes))
+    return _diagnosis(given, rows, of_network(net, given), regime, tuple(notes))
 
 
 def data(
@@ -144,51 +140,37 @@ def data(
         if not test.gaussian:
             gaussian = f"moments need Gaussian inputs; {test.where} deviates by {test.z:.1f} standard errors."
     k = _width(white, notes, rng) if n_units is None else count("n_units", n_units)
-    found = find_regime(rows.d, k, phi)
-    parameters = _parameters(rows.d, k, phi, bias, offset)
-    identifiability = of_shape(rows.d, k, phi, parameters, bias=bias)
-    return _diagnosis(rows.d, k, int(rows.n), phi, bias, offset, identifiability, found, tuple(notes), gaussian)
+    given = Shape(rows.d, k, phi, bool(bias), bool(offset))
+    return _diagnosis(given, int(rows.n), of_shape(given), find_regime(rows.d, k, phi), tuple(notes), gaussian)
 
 
 def _diagnosis(
-    d: int,
-    k: int,
+    given: Shape,
     n: int | None,
-    phi: Activation,
-    bias: bool,
-    offset: bool,
     identifiability: Identifiability,
     regime: RegimeFinding,
     notes: tuple[str, ...] = (),
     gaussian: str = "",
 ) -> Diagnosis:
-    parameters = _parameters(d, k, phi, bias, offset)
-    samples = estimate_rows(d, k, phi, parameters, bias=bias)
-    cost = estimate_cost(d, k, phi, samples.enough if n is None else n, bias=bias)
-    s = polynomial_coefficients(phi)
+    samples = estimate_rows(given)
+    cost = estimate_cost(given, samples.enough if n is None else n)
+    s = polynomial_coefficients(given.phi)
     return Diagnosis(
-        d,
-        k,
+        given.d,
+        given.k,
         n,
-        phi.name,
+        given.phi.name,
         None if s is None else len(s) - 1,
-        bool(bias),
-        bool(offset),
-        parameters,
+        given.bias,
+        given.offset,
+        given.parameters,
         identifiability,
         regime,
-        methods_for(
-            d, k, phi, regime, bias=bias, rows=n, parameters=parameters, seconds=cost.seconds_typical, gaussian=gaussian
-        ),
+        methods_for(given, regime, rows=n, seconds=cost.seconds_typical, gaussian=gaussian),
         samples,
         cost,
         notes,
     )
-
-
-def _parameters(d: int, k: int, phi: Activation, bias: bool, offset: bool) -> int:
-    """k d for homogeneous φ, k (d + 1) else; k more with biases, one more with c."""
-    return k * (d + (not phi.degree) + bool(bias)) + bool(offset)
 
 
 def _hidden_units(net: Network, lengths: np.ndarray, n: int) -> list[str]:

@@ -16,7 +16,7 @@ import math
 from dataclasses import dataclass
 
 from weightlift.activations import Activation
-from weightlift.diagnose.identifiable import base_name
+from weightlift.diagnose.identifiable import Shape, base_name
 from weightlift.diagnose.limits import LIMITS
 from weightlift.recovery.problem import HELDOUT, LEAST_HELDOUT
 from weightlift.search.expand_prune import WIDE_FIRST
@@ -146,31 +146,42 @@ class CostEstimate:
         return self.data_bytes + self.search_bytes
 
 
-def estimate_rows(d: int, k: int, phi: Activation, parameters: int, *, bias: bool) -> SampleEstimate:
+def estimate_rows(shape: Shape) -> SampleEstimate:
     """Rows that k units of d inputs need, by the nearest measurements."""
-    family = [m for m in _family(phi, bias) if m.n_units <= m.n_inputs]
-    if k > d:
+    family = [m for m in _family(shape.phi, shape.bias) if m.n_units <= m.n_inputs]
+    if shape.k > shape.d:
         family += [m for m in MEASURED if m.n_units > m.n_inputs]
-    failing = max(m.rho for m in family if not m.all_right)
-    sufficient = [m for m in family if m.all_right and m.rho > failing] or [max(family, key=lambda m: m.rho)]
-    widest = max(m.n_units for m in sufficient)
-    best = min((m for m in sufficient if m.n_units >= min(k, widest)), key=lambda m: (m.rho, m.n_units))
-    outside = k > widest or k > d or (base_name(phi), bias) != (best.activation, best.bias)
-    enough = best.rho * math.sqrt(max(1.0, k / widest))
-    wrong = [m for m in family if m.mostly_wrong]
-    narrow = max(k, min(m.n_units for m in wrong))
-    few = max(1.0, *(m.rho for m in wrong if m.n_units <= narrow))
+    best, enough, outside = _sufficient(shape, family)
+    few = _insufficient(shape, family)
     basis = (
         f"{best.right} of {best.trials} at {best.ratio:g} rows a parameter, "
         f"{'biased ' * best.bias}{best.activation} d={best.n_inputs} k={best.n_units} ({best.source})"
     )
-    lower, upper = (_with_heldout(rho * parameters) for rho in (few, max(enough, few)))
-    return SampleEstimate(parameters + 1, lower, upper, basis, outside)
+    lower, upper = (_with_heldout(rho * shape.parameters) for rho in (few, max(enough, few)))
+    return SampleEstimate(shape.parameters + 1, lower, upper, basis, outside)
 
 
-def estimate_cost(d: int, k: int, phi: Activation, n: int, *, bias: bool) -> CostEstimate:
+def _sufficient(shape: Shape, family: list[Measured]) -> tuple[Measured, float, bool]:
+    """The least ρ at which every trial was right, of networks as wide; what it becomes here, and whether it was measured."""
+    failing = max(m.rho for m in family if not m.all_right)
+    sufficient = [m for m in family if m.all_right and m.rho > failing] or [max(family, key=lambda m: m.rho)]
+    widest = max(m.n_units for m in sufficient)
+    best = min((m for m in sufficient if m.n_units >= min(shape.k, widest)), key=lambda m: (m.rho, m.n_units))
+    like = (base_name(shape.phi), shape.bias) == (best.activation, best.bias)
+    return best, best.rho * math.sqrt(max(1.0, shape.k / widest)), shape.k > min(widest, shape.d) or not like
+
+
+def _insufficient(shape: Shape, family: list[Measured]) -> float:
+    """The largest ρ at which half of the trials or more failed, of networks that are not wider."""
+    wrong = [m for m in family if m.mostly_wrong]
+    narrow = max(shape.k, min(m.n_units for m in wrong))
+    return max(1.0, *(m.rho for m in wrong if m.n_units <= narrow))
+
+
+def estimate_cost(shape: Shape, n: int) -> CostEstimate:
     """Memory and time of `recover` on n rows."""
-    a_unit = d + bias + 1
+    d, k, phi = shape.d, shape.k, shape.phi
+    a_unit = d + shape.bias + 1
     p, wide = k * a_unit, math.ceil(WIDE_FIRST * k) * a_unit if k >= 8 else k * a_unit
     starts = LIMITS.starts if phi.degree else 2 * LIMITS.starts
     rows = min(n, max(24 * p, 2000))  # beyond, the search runs on a part of the rows

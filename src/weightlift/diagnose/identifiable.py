@@ -17,7 +17,7 @@ from enum import Enum
 
 from weightlift.activations import Activation
 from weightlift.errors import ArgumentError
-from weightlift.identifiability import irreducible, sign_patterns
+from weightlift.identifiability import irreducible, parameters_of_shape, sign_patterns
 from weightlift.network import Network
 from weightlift.theory import polynomial_coefficients
 
@@ -38,11 +38,27 @@ class Identifiability:
     reasons: tuple[str, ...]
 
 
-def of_shape(d: int, k: int, phi: Activation, parameters: int, *, bias: bool) -> Identifiability:
+@dataclass(frozen=True)
+class Shape:
+    """d inputs, k units of one φ, and which parameters are fitted."""
+
+    d: int
+    k: int
+    phi: Activation
+    bias: bool = False
+    offset: bool = False
+
+    @property
+    def parameters(self) -> int:
+        return parameters_of_shape(self.d, self.k, self.phi, bias=self.bias, offset=self.offset)
+
+
+def of_shape(shape: Shape) -> Identifiability:
     """For weights of which nothing is known."""
+    d, k, phi, bias = shape.d, shape.k, shape.phi, shape.bias
     s = polynomial_coefficients(phi)
     if s is not None:
-        return _of_polynomial(d, k, len(s) - 1, [p for p in range(1, len(s)) if s[p]], parameters, bias)
+        return _of_polynomial(d, k, len(s) - 1, [p for p in range(1, len(s)) if s[p]], shape.parameters, bias)
     if not phi.uniqueness:
         reason = f"{phi.name} has no uniqueness theorem; the certificate checks local uniqueness."
         return Identifiability(Identifiable.UNKNOWN, (reason,))
@@ -56,20 +72,18 @@ def of_shape(d: int, k: int, phi: Activation, parameters: int, *, bias: bool) ->
     return Identifiability(Identifiable.GENERICALLY, (reason,))
 
 
-def of_network(net: Network, parameters: int, *, offset: bool) -> Identifiability:
+def of_network(net: Network, shape: Shape) -> Identifiability:
     """For the weights that the network has: superfluous units and sign patterns, exact and near."""
     s = polynomial_coefficients(net.activation)
-    counted = None
-    if s is not None:
-        counted = of_shape(net.n_inputs, net.n_units, net.activation, parameters, bias=bool(net.b.any()))
-        if counted.answer is Identifiable.NO:
-            return counted
+    counted = None if s is None else of_shape(shape)
+    if counted is not None and counted.answer is Identifiable.NO:
+        return counted
     found = irreducible(net)
     reasons = [f"Units {_list(f.units)}: {f.kind.value}" for f in (*found.exact, *found.near)[:4]]
     if not found.irreducible:
         return Identifiability(Identifiable.NO, (f"{found.width} units suffice for the same function.", *reasons))
     try:
-        patterns = sign_patterns(net, offset=offset)
+        patterns = sign_patterns(net, offset=shape.offset)
     except ArgumentError as error:
         return Identifiability(Identifiable.UNKNOWN, (*reasons, str(error)))
     if patterns.ambiguous:

@@ -13,7 +13,7 @@ from weightlift.activations import Activation, get
 from weightlift.certificate import Certificate, Evidence, Inference, Status, certify, inference
 from weightlift.errors import ArgumentError, NotFiniteError, WeightliftError
 from weightlift.estimator.limits import LIMITS
-from weightlift.estimator.regularized import ALPHAS, Regularized, regularized_fit
+from weightlift.estimator.regularized import ALPHAS, Ridge, regularized_fit
 from weightlift.estimator.rows import Rows
 from weightlift.initialization import gaussian_init
 from weightlift.learning import learn_1nn
@@ -161,12 +161,9 @@ def _ridge(task: Task, recovery: Recovery | None, reason: str) -> Fit:
     spent = 0.0 if recovery is None else sum(stage.work for stage in recovery.stages)
     if recovery is not None and _unexplained(recovery.network, X, y, w) <= LIMITS.explained:
         return Fit(recovery.network, recovery.certificate, recovery, 0.0, spent, None)
-    found: Regularized = regularized_fit(
-        X,
-        y,
-        w,
-        LIMITS.widths if task.n_units == "auto" else (int(task.n_units),),
+    ridge = Ridge(
         task.activation,
+        widths=LIMITS.widths if task.n_units == "auto" else (int(task.n_units),),
         alphas=ALPHAS if task.alpha in ("auto", 0) else (float(task.alpha),),
         bias=task.bias,
         offset=task.offset,
@@ -174,8 +171,8 @@ def _ridge(task: Task, recovery: Recovery | None, reason: str) -> Fit:
         given=None if recovery is None or task.rows.scaled else recovery.network,
         tol=task.tol,
         max_work=task.max_work,
-        rng=task.rng,
     )
+    found = regularized_fit(X, y, w, ridge, rng=task.rng)
     sentence = f"Predictions come from a ridge fit of {found.network.n_units} units (alpha = {found.alpha:.3g})."
     judged = task.certify(found.network)
     status = Status.FAILED if judged else judged.status

@@ -11,7 +11,7 @@
 
 from weightlift.identifiability.irreducibility import Finding, Irreducibility, Redundancy, irreducible, minimal
 from weightlift.identifiability.least_order import LeastOrder, least_order
-from weightlift.identifiability.parameters import count_parameters
+from weightlift.identifiability.parameters import count_parameters, parameters_of_shape
 from weightlift.identifiability.reflections import reflect
 from weightlift.identifiability.sign_patterns import SignPatterns, sign_patterns
 from weightlift.identifiability.twins import twin
@@ -26,6 +26,7 @@ __all__ = [
     "irreducible",
     "least_order",
     "minimal",
+    "parameters_of_shape",
     "reflect",
     "sign_patterns",
     "twin",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from weightlift.activations import Activation
 from weightlift.network import Network
 
 
@@ -16,5 +17,11 @@ def count_parameters(network: Network, *, bias: bool = False, offset: bool = Fal
     >>> count_parameters(net), count_parameters(net, bias=True, offset=True)
     (6, 9)
     """
-    a_unit = network.n_inputs + (not network.activation.degree) + bool(bias)
-    return network.n_units * a_unit + bool(offset)
+    return parameters_of_shape(network.n_inputs, network.n_units, network.activation, bias=bias, offset=offset)
+
+
+def parameters_of_shape(
+    n_inputs: int, n_units: int, activation: Activation, *, bias: bool = False, offset: bool = False
+) -> int:
+    """The same of any network with so many inputs and units."""
+    return n_units * (n_inputs + (not activation.degree) + bool(bias)) + bool(offset)

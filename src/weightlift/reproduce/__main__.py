@@ -8,7 +8,7 @@ from pathlib import Path
 
 from weightlift.errors import WeightliftError
 from weightlift.reproduce import PAPERS
-from weightlift.reproduce.command import OUT, execute
+from weightlift.reproduce.command import OUT, Command, execute
 from weightlift.reproduce.recipe import SIZES
 
 
@@ -24,7 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--merge", type=Path, action="append", default=[], help="take over the cells of another folder first")
     parser.add_argument("--docs", type=Path, help="with page: write reproduction.md and its images into this folder")
     try:
-        return execute(**vars(parser.parse_args(arguments)))
+        return execute(Command(**vars(parser.parse_args(arguments))))
     except WeightliftError as error:
         print(f"Error: {error}", file=sys.stderr)
         return 2

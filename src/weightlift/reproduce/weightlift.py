@@ -30,20 +30,16 @@ NOISE = 0.1
 def recovery_trial(rng: np.random.Generator, *, activation: str, d: int, k: int, ratio: float, work: float) -> Row:
     """`recover` from ratio · p rows, with so many Gauss–Newton steps for its search."""
     truth = wl.teachers.conditioned(d, k, activation=activation, rng=rng)
-    X, y = wl.draw(truth, round(ratio * parameters(activation, d, k)), rng=rng)
+    X, y = wl.draw(truth, round(ratio * wl.identifiability.count_parameters(truth)), rng=rng)
     found = wl.recover(X, y, n_units=k, activation=activation, max_work=work, rng=int(rng.integers(2**31)))
     match = wl.match(found.network, truth)
     return {"recovered": bool(match.max_error <= LIMITS.right and match.signs_agree), "status": found.certificate.status.name}
 
 
-def parameters(activation: str, d: int, k: int) -> int:
-    return k * (d + (wl.activations.get(activation).degree is None))
-
-
 def noise_trial(rng: np.random.Generator, *, activation: str, d: int, k: int, ratio: float) -> Row:
     """Squared error of `recover` over the Cramér–Rao bound, both in W with |a| = 1; n = ratio · p."""
     truth = wl.teachers.conditioned(d, k, activation=activation, rng=rng)
-    X, y = wl.draw(truth, round(ratio * parameters(activation, d, k)), noise_std=NOISE, rng=rng)
+    X, y = wl.draw(truth, round(ratio * wl.identifiability.count_parameters(truth)), noise_std=NOISE, rng=rng)
     found = wl.recover(X, y, n_units=k, activation=activation, max_work=1000.0, rng=int(rng.integers(2**31)))
     error = wl.match(found.network, truth).squared_error
     return {"squared_error": error, "bound": wl.certificate.cramer_rao(truth, X, NOISE), "certified": bool(found.certificate)}
@@ -56,7 +52,7 @@ def summarize_recovery(trials: list[Row]) -> list[Row]:
             "d": d,
             "k": k,
             "ratio": ratio,
-            "n": round(ratio * parameters(activation, d, k)),
+            "n": round(ratio * wl.identifiability.parameters_of_shape(d, k, wl.activations.get(activation))),
             "trials": len(rows),
             "recovered": float(np.mean(column(rows, "recovered"))),
             "certified": float(np.mean([row["status"] == "EXACT" for row in rows])),
