@@ -38,6 +38,7 @@ class Benchmark:
 
 BENCHMARKS = {
     "foundation": Benchmark((), ("--full",)),
+    "trace": Benchmark((), ("--chain",)),
     "decomposition": Benchmark((), ("--full",)),
     "speed": Benchmark((), ("--full",)),
     "noise": Benchmark((), ("--full",)),

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from weightlift.decomposition import decompose
 from weightlift.decomposition.tensors import (
     apply_powers,
     compose,
@@ -60,10 +61,14 @@ def test_range_is_the_span_of_the_factors(rng, order):
     np.testing.assert_allclose(s, np.linalg.svd(compose(c, U, order).reshape(7, -1), compute_uv=False), atol=1e-12)
 
 
-def test_range_refuses_more_components_than_there_are(rng):
-    T = compose([1.0, -2.0], rng.standard_normal((5, 2)), 3)
+def test_the_range_of_fewer_components_is_smaller_and_decompose_refuses_more_than_there_are(rng):
+    U = rng.standard_normal((5, 2))
+    T = compose([1.0, -2.0], U, 3)
+    V, _ = range_basis(T, 3)
+    assert V.shape == (5, 2)
+    np.testing.assert_allclose(V @ (V.T @ U), U, atol=1e-13)
     with pytest.raises(SingularError, match=r"rank=3.*has rank 2 to rounding"):
-        range_basis(T, 3)
+        decompose(T, 3)
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,8 @@ def _parallel(net: Network) -> bool:
 def identity(phi: Activation, biased: bool = True) -> tuple[float, float] | None:
     """(α, β) with φ(αt + β) = a φ(t) + a cubic on [−3, 3], other than (1, 0) and the declared reflection; None if none.
 
-    The gap is the relative distance from span{φ, 1, t, t², t³}; its least places on a grid of (α, β) are refined. b fixed: β = 0.
+    The gap is the relative distance from span{φ, 1, t, t², t³}; its least places on a grid of (α, β) are refined.
+    b fixed: β = 0.
     """
     from scipy.optimize import minimize
 
