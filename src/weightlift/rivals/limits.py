@@ -22,6 +22,8 @@ class Limits:
     choices: int = 200_000  # exchanges of units that are solved: 1 s at four units
     subsets: int = 50_000  # sets of units whose cells are looked at: all of four among 30, 1 s
     some: int = 1024  # rows that are looked at one by one: what is wrong on none of them is then checked on all
+    programmes: int = 96  # linear programmes on new sides, 15 ms each; the rest counts as possible
+    suspects: int = 1000  # of those sets, the ones whose cells leave other sides: 1 ms each
     spare: int = 8  # equations beyond the parameters: two exclude a rival, eight keep the conditioning
     features: int = 24  # random units of the class that count the equations; three times what is asked for
     flat: float = 1e-7  # relative size below which a feature's part off the range of J is rounding

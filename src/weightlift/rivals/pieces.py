@@ -229,26 +229,28 @@ def _rivalled(rivals: list[tuple[tuple[int, ...], Network]]) -> Finding:
 def _by_subsets(samples: Samples, pieces: Pieces, units: tuple[int, ...]) -> tuple[Finding, ...]:
     """Rivals that differ in two to four of these units, the others being common; only for the few cells that those see."""
     known = dict[tuple[int, int], np.ndarray]()
-    tried, found = 0, []
     B = pieces.different[: LIMITS.rows // 8].astype(np.int64)
-    for size in range(2, LIMITS.swaps + 1):
-        for chosen in itertools.islice(itertools.combinations(units, size), max(0, LIMITS.subsets - tried)):
-            tried += 1
-            seen = np.flatnonzero(np.bincount(B[:, chosen] @ (1 << np.arange(size)), minlength=2**size))
-            if (key := (size, int((1 << seen).sum()))) not in known:
-                known[key] = _new_on(((seen[:, None] >> np.arange(size)) & 1).astype(float), pieces.alpha)
-            if (new := known[key]).size:
-                codes = pieces.different[:, chosen].astype(np.int64) @ (1 << np.arange(size))
-                columns = new[np.searchsorted(seen, codes)]
-                found += _agreeing(samples, Exchange.of(pieces, chosen, columns))
+    sets = itertools.chain.from_iterable(itertools.combinations(units, size) for size in range(2, LIMITS.swaps + 1))
+    tried, suspects, found = 0, 0, []
+    for chosen in itertools.islice(sets, LIMITS.subsets):
+        tried, bits = tried + 1, 1 << np.arange(len(chosen))
+        seen = np.flatnonzero(np.bincount(B[:, chosen] @ bits, minlength=2 ** len(chosen)))
+        if (key := (len(chosen), int((1 << seen).sum()))) not in known:
+            known[key] = _new_on(((seen[:, None] >> np.arange(len(chosen))) & 1).astype(float), pieces.alpha)
+        if (new := known[key]).size and (suspects := suspects + 1) <= LIMITS.suspects:
+            columns = new[np.searchsorted(seen, pieces.different[:, chosen].astype(np.int64) @ bits)]
+            found += _agreeing(samples, Exchange.of(pieces, chosen, columns))
+        if len(found) >= LIMITS.patterns:
+            break
     if found:
         return (_rivalled(found),)
     if not tried:
         return ()
-    sentence = (
-        f"No other units with the same pieces on these rows were found among exchanges of two to {LIMITS.swaps} of "
-        f"{len(units)} units, {tried} sets of them; tested, not proved."
-    )
+    of = f"exchanges of two to {LIMITS.swaps} of {len(units)} units, {tried} sets of them"
+    if suspects > LIMITS.suspects:
+        sentence = f"Other units may have the same pieces on these rows: {suspects} of {of} are possible, too many to be tried."
+        return (Finding(Outcome.UNEXAMINED, sentence, number=float(suspects), limit=float(LIMITS.suspects), units=units),)
+    sentence = f"No other units with the same pieces on these rows were found among {of}; tested, not proved."
     return (Finding(Outcome.NONE_FOUND, sentence, number=0.0, limit=float(tried), units=units, assumes=(DENSITY,)),)
 
 
@@ -275,12 +277,14 @@ class Exchange:
 
     @classmethod
     def of(cls, pieces: Pieces, units: tuple[int, ...], candidates: np.ndarray) -> Exchange:
+        """Of few units every choice is soon solved; of many, sides that no hyperplane separates are left out first."""
         net, alpha, X = pieces.gauge.network, pieces.alpha, pieces.X
         C = np.linalg.lstsq(pieces.S[:, units], alpha + (1 - alpha) * candidates)[0]
         Z = X @ net.W[:, units] + net.b[list(units)]
         slopes = (alpha + (1 - alpha) * (Z > 0)) @ C
         sides, here = (slopes - alpha) / (1 - alpha) > 0.5, inputs(X, pieces.gauge)
-        possible = [e for e in range(C.shape[1]) if separable(here, sides[:, e])]
+        few = len(units) <= LIMITS.swaps
+        possible = [e for e in range(C.shape[1]) if few or e >= LIMITS.programmes or separable(here, sides[:, e])]
         return cls(pieces, units, C[:, possible], sides[:, possible], here)
 
     @property

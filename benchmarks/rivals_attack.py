@@ -1,0 +1,270 @@
+"""Constructions in which rows leave a second network: no certificate may call either the only one.
+
+    python -m benchmarks.rivals_attack --instances 50                 every construction, a table
+    python -m benchmarks.rivals_attack twins mirrored --instances 500 --jobs 8
+
+An instance gives rows, and networks that agree with the truth on all of them. A certificate is false when it is EXACT for one
+of them and a unit of the truth lies outside its stated precision, or when rows are known to leave a second network and either
+is called EXACT. Constructions that break an assumption which no row can show (`zero_set`, `one_unit_more`, `offset_withheld`)
+are counted apart: there the assumption must stand in the certificate. Controls should be certified.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import multiprocessing
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from weightlift import Network, samples
+from weightlift.certificate import Status, certify
+from weightlift.errors import WeightliftError
+from weightlift.refinement.gauss_newton import gauss_newton
+from weightlift.risk import Students
+
+CENTRES = np.array([[-0.994, -1.352, 0.779], [1.282, -1.81, 1.308], [-0.837, -0.737, -0.322], [-0.605, 1.202, 0.934]])
+ONE, TWO = np.eye(3), 0.5 * np.array([[-1.0, 1.0, 1.0], [1.0, -1.0, 1.0], [1.0, 1.0, 1.0]])
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """Rows with two networks or more: the first is the truth, all agree with it on the rows."""
+
+    X: np.ndarray
+    networks: tuple[Network, ...]
+    kind: str = "rivals"  # or "fits": others may be the truth again; "assumed": an assumption is broken; "control"
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+def twins(rng: np.random.Generator) -> Instance:
+    """Four clusters, three units and their rotated twins, beside 0 to 27 common ones."""
+    common, d = int(rng.choice([0, 2, 6, 11, 14, 20, 27])), int(rng.integers(3, 13))
+    k = common + 3
+    wide = np.append(np.full(3, 0.015), np.full(d - 3, 1.0))
+    X = np.repeat(np.hstack([CENTRES, np.zeros((4, d - 3))]), 10 * k, axis=0)
+    X = X + wide * rng.standard_normal(X.shape)
+    units = rng.standard_normal((d, common)) * np.where(np.arange(d) < 3, rng.choice([0.0, 1.0]), 1.0)[:, None]
+    a = np.append(np.ones(3), rng.choice([-1.0, 1.0], common))
+    pad = np.zeros((d - 3, 3))
+    return Instance(X, tuple(Network(np.hstack([np.vstack([W, pad]), units]), a) for W in (ONE, TWO)))
+
+
+def mirrored(rng: np.random.Generator) -> Instance:
+    """Rows x and −x, sigmoid or softplus without biases: 22 rows are 12 or 14 equations for 12 parameters."""
+    activation = str(rng.choice(["sigmoid", "softplus"]))
+    truth = Network(rng.standard_normal((3, 3)), rng.standard_normal(3), activation=activation)
+    X = rng.standard_normal((11, 3))
+    X = np.vstack([X, -X])
+    return Instance(X, (truth, *interpolating(truth, X, rng, "Wa")), "fits")
+
+
+def few_rows(rng: np.random.Generator) -> Instance:
+    """Every network that random starts find on one to two rows a parameter."""
+    d, k = int(rng.integers(1, 4)), int(rng.integers(2, 4))
+    activation = str(rng.choice(["relu", "leaky_relu", "absolute", "tanh", "squared_relu"]))
+    truth = Network(rng.standard_normal((d, k)), rng.choice([-1.0, 1.0], k), activation=activation)
+    p = d * k if truth.activation.degree else (d + 1) * k
+    X = rng.standard_normal((p + int(rng.integers(1, p + 9)), d))
+    return Instance(X, (truth, *interpolating(truth, X, rng, "W" if truth.activation.degree else "Wa")), "fits")
+
+
+def few_levels(rng: np.random.Generator) -> Instance:
+    """Inputs of two or three levels each, and every network that random starts find there."""
+    d, k = int(rng.integers(2, 5)), 2
+    activation = str(rng.choice(["relu", "tanh", "softplus", "absolute"]))
+    levels = np.array([[-1.0, 1.0], [0.0, 1.0]][int(rng.integers(2))] + ([2.0] if rng.random() < 0.3 else []))
+    X = np.array(list(itertools.product(levels, repeat=d)))
+    truth = Network(rng.integers(-2, 3, (d, k)) + 0.5, rng.choice([-1.0, 1.0], k), activation=activation)
+    X = np.repeat(X, 3, axis=0)
+    return Instance(X, (truth, *interpolating(truth, X, rng, "W" if truth.activation.degree else "Wa")), "fits")
+
+
+def exchanged(rng: np.random.Generator) -> Instance:
+    """Two units that differ along a binary column alone, and the same with their halves exchanged, beside common ones."""
+    activation = str(rng.choice(["relu", "leaky_relu", "squared_relu", "absolute", "tanh", "sigmoid", "softplus"]))
+    d, common = int(rng.integers(2, 7)), int(rng.integers(0, 4))
+    X = np.column_stack([2.0 * rng.standard_normal((60 * (common + 3), d)), rng.integers(0, 2, 60 * (common + 3))])
+    w, b, u = rng.standard_normal(d), rng.standard_normal(2), rng.standard_normal(2)
+    W = np.hstack([np.column_stack([[*w, u[0]], [*w, u[1]]]), rng.standard_normal((d + 1, common))])
+    a, biases = np.append([1.0, 1.0], rng.choice([-1.0, 1.0], common)), np.append(b, rng.standard_normal(common))
+    one = Network(W, a, biases, 0.0, activation)
+    swapped = one.W.copy()
+    swapped[-1, :2] = (b + u)[::-1] - b
+    return Instance(X, (one, replace(one, W=swapped)))
+
+
+def quantised(rng: np.random.Generator) -> Instance:
+    """Integer weights, more units than inputs, in one or two dimensions."""
+    d, k = int(rng.integers(1, 3)), int(rng.integers(2, 5))
+    truth = Network(rng.integers(-3, 4, (d, k)) + 0.0, rng.choice([-1.0, 1.0], k), rng.integers(-2, 3, k) / 2.0)
+    if not np.abs(truth.W).max(axis=0).all():
+        truth = replace(truth, W=truth.W + 1.0 * (np.abs(truth.W).max(axis=0) == 0))
+    X = rng.standard_normal((4 * (d + 1) * k, d))
+    return Instance(X, (truth, *interpolating(truth, X, rng, "Wb")), "fits", {"bias": True})
+
+
+def silent(rng: np.random.Generator) -> Instance:
+    """A dead or an always-on unit: another one in its place agrees on every row."""
+    d, k = int(rng.integers(2, 7)), int(rng.integers(2, 6))
+    X = rng.standard_normal((40 * (d + 1) * k, d))
+    W, b = rng.standard_normal((d, k)), 0.3 * rng.standard_normal(k)
+    b[0] = -10.0 * np.linalg.norm(W[:, 0])
+    one = Network(W, rng.choice([-1.0, 1.0], k), b)
+    other = W.copy()
+    other[:, 0] = -other[:, 0]
+    return Instance(X, (one, replace(one, W=other)))
+
+
+def zero_set(rng: np.random.Generator) -> Instance:
+    """Rows chosen where two networks agree: no check of the rows can see it."""
+    d, k = 3, 2
+    one, two = (Network(rng.standard_normal((d, k)), rng.standard_normal(k), activation="tanh") for _ in range(2))
+    rows = []
+    while len(rows) < 40:
+        x, v = rng.standard_normal((2, d))
+        t = np.linspace(-4.0, 4.0, 201)
+        gap = one.predict(x + t[:, None] * v) - two.predict(x + t[:, None] * v)
+        for i in np.flatnonzero(gap[:-1] * gap[1:] < 0)[:1]:
+            low, high = t[i], t[i + 1]
+            for _ in range(60):
+                middle = (low + high) / 2
+                here = float((one.predict((x + middle * v)[None]) - two.predict((x + middle * v)[None]))[0])
+                low, high = (middle, high) if here * gap[i] > 0 else (low, middle)
+            rows.append(x + low * v)
+    return Instance(np.array(rows), (one, two), "assumed")
+
+
+def one_unit_more(rng: np.random.Generator) -> Instance:
+    """The truth has one unit more, and no row lies between two of its kinks."""
+    d, k = int(rng.integers(2, 5)), int(rng.integers(2, 4))
+    W, a, b = rng.standard_normal((d, k)), np.ones(k), 0.3 * rng.standard_normal(k)
+    gap = 0.02
+    truth = Network(np.column_stack([W, W[:, 0]]), np.append(a, 1.0), np.append(b, b[0] + gap))
+    merged = Network(np.column_stack([2 * W[:, :1], W[:, 1:]]), a, np.append(2 * b[0] + gap, b[1:]))
+    X = rng.standard_normal((60 * (d + 1) * k, d))
+    z = X @ W[:, 0] + b[0]
+    return Instance(X[(z > 0) | (z < -gap)], (truth, merged), "assumed", {"bias": True})
+
+
+def offset_withheld(rng: np.random.Generator) -> Instance:
+    """The truth has an offset that the class does not: Σ_F aᵢ(wᵢ, bᵢ) = (0, c) for the reflected units F."""
+    d = int(rng.integers(2, 5))
+    W = rng.standard_normal((d, 3))
+    W[:, 2] = -W[:, 0] - W[:, 1]
+    b = 0.3 * rng.standard_normal(3)
+    truth = Network(W, np.ones(3), b, -float(b.sum()))
+    other = Network(-W, np.ones(3), -b, 0.0)
+    return Instance(rng.standard_normal((300, d)), (truth, other), "assumed", {"bias": True, "offset": False})
+
+
+def control(rng: np.random.Generator) -> Instance:
+    """Plain rows, plain networks: to be certified."""
+    d, k = int(rng.integers(2, 11)), int(rng.integers(1, 9))
+    activation = str(rng.choice(["relu", "leaky_relu", "squared_relu", "absolute", "tanh", "sigmoid", "erf", "softplus"]))
+    bias, offset = bool(rng.random() < 0.5), bool(rng.random() < 0.5)
+    truth = Network(
+        rng.standard_normal((d, k)), rng.standard_normal(k), 0.5 * rng.standard_normal(k) * bias, 0.5 * offset, activation
+    )
+    return Instance(rng.standard_normal((10 * (d + 2) * k, d)), (truth,), "control", {"bias": bias, "offset": offset})
+
+
+CONSTRUCTIONS: dict[str, Callable[[np.random.Generator], Instance]] = {
+    f.__name__: f
+    for f in (
+        twins,
+        mirrored,
+        few_rows,
+        few_levels,
+        exchanged,
+        quantised,
+        silent,
+        zero_set,
+        one_unit_more,
+        offset_withheld,
+        control,
+    )
+}
+
+
+def interpolating(truth: Network, X: np.ndarray, rng: np.random.Generator, free: str, starts: int = 12) -> list[Network]:
+    """Networks of the same class that agree with the truth on every row, from random starts."""
+    d, k = truth.n_inputs, truth.n_units
+    a = rng.standard_normal((starts, k)) if "a" in free else rng.choice([-1.0, 1.0], (starts, k))
+    b = rng.standard_normal((starts, k)) * ("b" in free)
+    nets = [Network(rng.standard_normal((d, k)), a[i], b[i], 0.0, truth.activation) for i in range(starts)]
+    try:
+        fit = gauss_newton(samples.open(X, truth.predict(X)), Students.of(*nets), free=free, iterations=150)
+    except np.linalg.LinAlgError:
+        return []
+    found = [fit.students.network(i) for i in range(starts)]
+    size = 1e-12 * np.abs(truth.predict(X)).max()
+    return [net for net in found if np.abs(net.predict(X) - truth.predict(X)).max() <= size]
+
+
+def judged(name: str, seed: int) -> Counter[str]:
+    """How the certificates of one instance came out."""
+    rng = np.random.default_rng([sorted(CONSTRUCTIONS).index(name), seed])
+    instance = CONSTRUCTIONS[name](rng)
+    truth, y = instance.networks[0], instance.networks[0].predict(instance.X)
+    told: Counter[str] = Counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for net in instance.networks:
+            options = instance.options
+            if net.c and options.get("offset") is False:
+                continue
+            try:
+                certificate = certify(net, instance.X, y, **options)
+            except WeightliftError:
+                told["error"] += 1
+                continue
+            right = net is truth or certificate.locate(truth)[0].all()
+            exact = certificate.status is Status.EXACT
+            if instance.kind == "rivals":
+                told["FALSE" if exact else "refused"] += 1
+            elif instance.kind == "assumed":
+                told["assumed" if exact else "refused"] += 1
+            elif exact:
+                told["right" if right else "FALSE"] += 1
+            else:
+                told["refused"] += 1
+            told["proved"] += exact and bool(getattr(certificate, "proved", False))
+    return told
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", default=list(CONSTRUCTIONS))
+    parser.add_argument("--instances", type=int, default=20)
+    parser.add_argument("--start", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1)
+    options = parser.parse_args(arguments)
+    print("| construction | instances | false | right | of them proved | assumption broken | refused | errors | seconds |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    false = 0
+    for name in options.names:
+        began = time.perf_counter()
+        seeds = [(name, options.start + i) for i in range(options.instances)]
+        with threadpool_limits(1):
+            if options.jobs > 1:
+                with multiprocessing.get_context("spawn").Pool(options.jobs) as pool:
+                    told = sum(pool.starmap(judged, seeds), Counter())
+            else:
+                told = sum((judged(*pair) for pair in seeds), Counter())
+        false += told["FALSE"]
+        columns = [told[c] for c in ("FALSE", "right", "proved", "assumed", "refused", "error")]
+        cells = [name, options.instances, *columns, f"{time.perf_counter() - began:.0f}"]
+        print("| " + " | ".join(str(c) for c in cells) + " |", flush=True)
+    return int(false > 0)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
