@@ -325,3 +325,15 @@ def test_bad_input() -> None:
         match(Network(np.ones((2, 1))), Network(np.ones((3, 1))))
     with pytest.raises(ActivationError, match=r"estimate has tanh units, truth has relu units"):
         match(Network(np.ones((2, 1)), activation="tanh"), Network(np.ones((2, 1))))
+
+
+def test_the_worst_unit_counts_weights_and_bias_together(rng):
+    truth = Network(rng.normal(size=(3, 2)), [2.0, 1.0], rng.normal(size=2), activation="relu")
+    order, sizes = [1, 0], np.array([0.5, 4.0])
+    same = Network(truth.W[:, order] * sizes, truth.a[order] / sizes, truth.b[order] * sizes, activation="relu")
+    assert match(same, truth).worst_unit < 1e-14
+    step = 0.03 * np.append(truth.W[:, 0], truth.b[0])
+    moved = Network(truth.W + np.outer(step[:3], [1, 0]), truth.a, truth.b + step[3] * np.array([1, 0]), activation="relu")
+    assert match(moved, truth).worst_unit == pytest.approx(0.03, rel=1e-12)
+    assert match(Network(truth.W, -truth.a, truth.b, activation="relu"), truth).worst_unit == 2.0
+    assert match(Network(truth.W[:, :1], truth.a[:1], truth.b[:1], activation="relu"), truth).worst_unit == 2.0

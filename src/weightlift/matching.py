@@ -69,6 +69,15 @@ class Match:
         """min_π Σᵢ ‖wᵢ − ŵ_π(i)‖²  [mondelli2019, §2]."""
         return self.frobenius_error**2
 
+    @property
+    def worst_unit(self) -> float:
+        """Largest ‖(w, b) − (ŵ, b̂)‖/‖(w, b)‖, |a| absorbed; 2, as of a reflected one, if numbers or signs differ."""
+        if self.estimate.n_units != self.truth.n_units or not self.signs_agree:
+            return 2.0
+        found, true = (np.vstack([net.W, net.b]) for net in (self.estimate.absorbed(), self.truth.absorbed()))
+        gaps = np.linalg.norm(found[:, self.permutation] - true, axis=0)
+        return float(np.max(gaps / np.linalg.norm(true, axis=0)))
+
     @cached_property
     def distance(self) -> Distance:
         """Exact L² distance of the two functions under N(0, I), with its error bound; computed when first asked for."""

@@ -18,7 +18,7 @@ import pytest
 from weightlift.errors import ArgumentError, FileFormatError
 from weightlift.reproduce.recipe import Cell, Trial, fingerprint
 from weightlift.reproduce.store import Run, Store
-from weightlift.reproduce.sweep import Progress, SweepError, sweep
+from weightlift.reproduce.sweep import Pace, SweepError, sweep
 from weightlift.reproduce.tables import as_csv
 
 SCRIPT = """import signal
@@ -148,7 +148,7 @@ def test_workers_have_one_blas_thread_and_the_parent_keeps_its_own(
 
 def test_progress_counts_stored_cells_and_ends_at_zero_seconds(tmp_path: Path, trials: ModuleType) -> None:
     cells = cells_of(trials.noisy, [{"n": n} for n in range(1, 7)])
-    seen: list[Progress] = []
+    seen: list[Pace] = []
     with Store(tmp_path / "cells.sqlite") as store:
         sweep(trials.noisy, cells[:2], store)
         sweep(trials.noisy, cells, store, jobs=2, report=seen.append, cost=lambda point: point["n"])
@@ -156,7 +156,7 @@ def test_progress_counts_stored_cells_and_ends_at_zero_seconds(tmp_path: Path, t
             sweep(trials.noisy, cells, store, jobs=0)
     assert seen[0].done == 2
     assert math.isnan(seen[0].seconds_left)
-    assert seen[-1] == Progress(6, 6, 0.0)
+    assert seen[-1] == Pace(6, 6, 0.0)
     assert [progress.done for progress in seen] == sorted(progress.done for progress in seen)
 
 

@@ -57,11 +57,11 @@ def compare(X: np.ndarray, y: np.ndarray, truth: Network, *, tolerance: float, r
     )
 
 
-Run = tuple[str, np.ndarray, list[Network]]
+Curve = tuple[str, np.ndarray, list[Network]]
 
 
-def _from_moments(samples: Samples, truth: Network, rng: np.random.Generator) -> list[Run]:
-    runs: list[Run] = []
+def _from_moments(samples: Samples, truth: Network, rng: np.random.Generator) -> list[Curve]:
+    runs: list[Curve] = []
     k, phi = truth.n_units, truth.activation
     try:
         start = tensor_init(samples, k, phi, rng=rng).network
@@ -76,7 +76,7 @@ def _from_moments(samples: Samples, truth: Network, rng: np.random.Generator) ->
     return runs
 
 
-def _from_random(samples: Samples, truth: Network, rng: np.random.Generator) -> list[Run]:
+def _from_random(samples: Samples, truth: Network, rng: np.random.Generator) -> list[Curve]:
     phi, steps = truth.activation, _steps(samples, truth, LIMITS.random_starts)
     if not steps:
         return []
@@ -85,7 +85,7 @@ def _from_random(samples: Samples, truth: Network, rng: np.random.Generator) -> 
     return [("Gauss–Newton, random starts", fit.history, [fit.students.network(i) for i in range(LIMITS.random_starts)])]
 
 
-def _descent(name: str, samples: Samples, start: Network) -> Run:
+def _descent(name: str, samples: Samples, start: Network) -> Curve:
     descent = gradient_descent(samples, start, iterations=LIMITS.descent_steps)
     return name, descent.risks[:, None], [descent.network]
 

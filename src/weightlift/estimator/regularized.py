@@ -26,7 +26,7 @@ ALPHAS = tuple(0.3 * 5.0**-i for i in range(7))  # 0.3 … 2e-5
 
 
 @dataclass(frozen=True)
-class Trial:
+class Tried:
     """One width and α, with the mean risk E r² of the folds; whether it began at the network given."""
 
     width: int
@@ -42,7 +42,7 @@ class Regularized:
     network: Network
     alpha: float
     work: float
-    trials: tuple[Trial, ...]
+    trials: tuple[Tried, ...]
 
 
 @dataclass(frozen=True)
@@ -114,16 +114,16 @@ def _choose(
     alphas: Sequence[float],
     plan: Plan,
     max_work: float,
-) -> tuple[tuple[Trial, ...], float]:
+) -> tuple[tuple[Tried, ...], float]:
     """The folds' risks; wider networks while they help, smaller α while it helps."""
     d = Z.shape[1]
     allowed = [k for k in widths if k == min(widths) or k * (d + 2) <= min(LIMITS.parameters, len(Z) // 2)]
     if len(allowed) == 1 and len(alphas) == 1:
-        return (Trial(allowed[0], alphas[0], np.nan),), 0.0
+        return (Tried(allowed[0], alphas[0], np.nan),), 0.0
     folds = _folds(Z, t, w, plan.seed)
     if folds is None:
-        return (Trial(allowed[0], float(sorted(alphas)[len(alphas) // 2]), np.nan),), 0.0
-    trials: list[Trial] = []
+        return (Tried(allowed[0], float(sorted(alphas)[len(alphas) // 2]), np.nan),), 0.0
+    trials: list[Tried] = []
     work = 0.0
     if plan.given is not None:
         trials, work = _path(folds, plan.given.n_units, (0.0, *sorted(alphas)), plan, max_work, given=True)
@@ -138,11 +138,11 @@ def _choose(
 
 def _path(
     folds: list[tuple[Samples, Samples]], width: int, alphas: Sequence[float], plan: Plan, max_work: float, *, given: bool
-) -> tuple[list[Trial], float]:
+) -> tuple[list[Tried], float]:
     """One width, the α's in their order, all folds side by side."""
     students = [plan.starts(fold.d, width, LIMITS.starts, given=given) for fold, _ in folds]
     total, work, worse = sum(held.total for _, held in folds), 0.0, 0
-    trials: list[Trial] = []
+    trials: list[Tried] = []
     for alpha in alphas:
         risk = 0.0
         for i, (train, held) in enumerate(folds):
@@ -150,7 +150,7 @@ def _path(
             students[i], work = fit.students, work + fit.iterations * fit.students.shape[1]
             risk += held.total * _risk(held, fit.network) / total
         worse = worse + 1 if trials and risk >= min(trial.risk for trial in trials) else 0
-        trials.append(Trial(width, alpha, risk, given))
+        trials.append(Tried(width, alpha, risk, given))
         if worse >= LIMITS.worse or work >= max_work:
             break
     return trials, work

@@ -33,7 +33,7 @@ BIAS_GRID, SCALE_GRID = np.linspace(-3.0, 3.0, 25), np.array([0.5, 1.0, 2.0])
 
 
 @dataclass(frozen=True)
-class Directions:
+class UnitDirections:
     """Unit directions up to sign, and what they were read from."""
 
     U: np.ndarray  # (d, k)
@@ -52,7 +52,7 @@ def joint_directions(
     order: int = 1,
     max_memory: float | None = None,
     rng: np.random.Generator | int = 0,
-) -> Directions:
+) -> UnitDirections:
     """The directions of n_units units, by order ℓ."""
     rng = generator(rng)
     if order > 1:
@@ -61,9 +61,9 @@ def joint_directions(
     check_memory(tensors, f"T_4 inside the span of {n_units} units: copies", "search instead", max_memory)
     V, values = span(samples, n_units, activation, rng)
     if n_units == 1:
-        return Directions(V, 1, values, np.zeros(1), 0.0, "T2, T3, T4")
+        return UnitDirections(V, 1, values, np.zeros(1), 0.0, "T2, T3, T4")
     U, off = _diagonalizer(_slices_inside(samples, V), rng)
-    return Directions(V @ U, 1, values, np.zeros(n_units), off, "T2, T3, T4")
+    return UnitDirections(V @ U, 1, values, np.zeros(n_units), off, "T2, T3, T4")
 
 
 def span(
@@ -141,7 +141,7 @@ def _span_of_two(samples: Samples, residual: Samples, k: int) -> tuple[np.ndarra
 
 def _on_symmetric_tensors(
     samples: Samples, k: int, order: int, max_memory: float | None, rng: np.random.Generator
-) -> Directions:
+) -> UnitDirections:
     """ℓ > 1: the range of all slices on Sym^ℓ, their joint diagonalisation in it, and w from each w^{⊗ℓ}."""
     d, basis = samples.d, symmetric_basis(samples.d, order)
     check_flattening(d, order, max_memory=max_memory)
@@ -159,5 +159,5 @@ def _on_symmetric_tensors(
     factors, off = _diagonalizer(V.T @ slices @ V, rng)
     powers = [basis.direction(z) for z in (V @ factors).T]
     U, impurity = np.stack([u for u, _ in powers], axis=1), np.array([q for _, q in powers])
-    return Directions(U, order, s, impurity, off, f"T{2 * order}, T{2 * order + 1}, T{2 * order + 2}")
+    return UnitDirections(U, order, s, impurity, off, f"T{2 * order}, T{2 * order + 1}, T{2 * order + 2}")
 

@@ -21,7 +21,7 @@ from weightlift.activations import Activation, get
 from weightlift.arguments import count, generator
 from weightlift.errors import ActivationError, ArgumentError, TooFewRowsError
 from weightlift.hermite.symmetric import symmetric_dimension
-from weightlift.initialization.directions import Directions, joint_directions
+from weightlift.initialization.directions import UnitDirections, joint_directions
 from weightlift.initialization.magnitudes import directional_coefficients
 from weightlift.initialization.scalars import Scalars, fitted_scalars, kink_scalars, reach
 from weightlift.initialization.signs import Signs, TooManySignsError, fix_signs
@@ -45,7 +45,7 @@ class HermiteInit:
     """
 
     network: Network
-    directions: Directions
+    directions: UnitDirections
     zeta: dict[int, np.ndarray]  # coefficients of uᵢ^{⊗j} in T_j, a (k,) an order
     scalars: Scalars
     signs: Signs | None  # None where they came with the scalars, are a symmetry of φ, or too many to try
@@ -87,7 +87,7 @@ def hermite_init(
     return _default(samples, found, activation, offset)
 
 
-def _paper(samples: Samples, found: Directions, activation: Activation, offset: bool) -> HermiteInit:
+def _paper(samples: Samples, found: UnitDirections, activation: Activation, offset: bool) -> HermiteInit:
     """Steps 5 and 6 on raw moments."""
     U, order = found.U, found.order
     orders = (2, 3) if order == 1 else tuple(range(order, order + 4))
@@ -97,7 +97,7 @@ def _paper(samples: Samples, found: Directions, activation: Activation, offset: 
     return _signed(samples, found, zeta, scalars, activation, offset, rule="sign" if order == 1 else "midpoint")
 
 
-def _default(samples: Samples, found: Directions, activation: Activation, offset: bool) -> HermiteInit:
+def _default(samples: Samples, found: UnitDirections, activation: Activation, offset: bool) -> HermiteInit:
     """Scalars by least squares, without T_1 until the signs are known; then with it, where it is determined."""
     U, order = found.U, found.order
     orders = (1, 2, 3, 4) if order == 1 else tuple(range(order, order + 4))
@@ -112,7 +112,7 @@ def _default(samples: Samples, found: Directions, activation: Activation, offset
 
 def _signed(
     samples: Samples,
-    found: Directions,
+    found: UnitDirections,
     zeta: dict[int, np.ndarray],
     scalars: Scalars,
     activation: Activation,
@@ -139,7 +139,7 @@ def _signed(
     return _assembled(samples, found, zeta, scalars, signs, activation, offset)
 
 
-def _up_to_signs(samples: Samples, found: Directions, zeta: dict[int, np.ndarray], scalars: Scalars) -> HermiteInit:
+def _up_to_signs(samples: Samples, found: UnitDirections, zeta: dict[int, np.ndarray], scalars: Scalars) -> HermiteInit:
     """The regression of y on σ(uᵢ), 1 and x, which no sign changes  [awasthi2021, Thm 3.2]."""
     function = fit_affine(samples, Network(found.U * scalars.sigma, scalars.a, scalars.b, activation="relu"))
     return HermiteInit(function.consolidated(), found, zeta, scalars, None, function)
@@ -147,7 +147,7 @@ def _up_to_signs(samples: Samples, found: Directions, zeta: dict[int, np.ndarray
 
 def _assembled(
     samples: Samples,
-    found: Directions,
+    found: UnitDirections,
     zeta: dict[int, np.ndarray],
     scalars: Scalars,
     signs: Signs | None,

@@ -22,7 +22,7 @@ from weightlift.decomposition import Pencil, shared_directions
 from weightlift.errors import SingularError, TooFewRowsError, WeightliftError
 from weightlift.hermite import polynomials
 from weightlift.hermite.symmetric import symmetric_basis
-from weightlift.initialization.directions import Directions, rank_error
+from weightlift.initialization.directions import UnitDirections, rank_error
 from weightlift.initialization.limits import LIMITS
 from weightlift.moments import DirectionalMoments, remove_linear
 from weightlift.moments.flattened_moment import FlattenedMoment, check_flattening
@@ -51,7 +51,7 @@ def two_tensor_directions(
     order: int = 1,
     max_memory: float | None = None,
     rng: np.random.Generator | int = 0,
-) -> Directions:
+) -> UnitDirections:
     """Steps 1–4. n_units None: as many as are found; else mergers go on until so many are left, and too few are an error."""
     rng = generator(rng)
     check_flattening(samples.d, order, max_memory=max_memory)
@@ -72,7 +72,7 @@ def two_tensor_directions(
         raise _missing(samples, found, U.shape[1], n_units or 1, order)
     gap = min(t.gap for t in found if t.U.shape[1])
     inverse = 1.0 / max(gap, np.finfo(float).tiny)
-    return Directions(U, order, values, impurity, inverse, f"Jennrich on T{2 * order + 1} and T{2 * order + 2}")
+    return UnitDirections(U, order, values, impurity, inverse, f"Jennrich on T{2 * order + 1} and T{2 * order + 2}")
 
 
 def merge(found: list[TensorDirections], n_units: int | None) -> tuple[np.ndarray, np.ndarray]:

@@ -20,7 +20,6 @@ from weightlift.reproduce.limits import LIMITS
 from weightlift.reproduce.recipe import Claim, Grid, Recipe, Row, every
 from weightlift.reproduce.style import curve
 from weightlift.reproduce.tables import Line, column, grouped
-from weightlift.reproduce.units import worst_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,7 +36,7 @@ def start_trial(rng: np.random.Generator, *, d: int, k: int, n: int, bias: float
     rows, seed = wl.samples.open(X, y), int(rng.integers(2**31))
     errors = {name: _start_error(rows, truth, preset, seed) for name, preset in (("paper", "paper"), ("joint", "default"))}
     found = wl.recover(X, y, n_units=k, bias=True, max_work=LIMITS.work, rng=seed)
-    return {**errors, "ours": worst_unit(found.network, truth), "certified": bool(found.certificate)}
+    return {**errors, "ours": wl.match(found.network, truth).worst_unit, "certified": bool(found.certificate)}
 
 
 def _start_error(rows: wl.samples.Samples, truth: wl.Network, preset: str, seed: int) -> float:
@@ -45,7 +44,7 @@ def _start_error(rows: wl.samples.Samples, truth: wl.Network, preset: str, seed:
         start = wl.initialization.hermite_init(rows, truth.n_units, "relu", order=1, preset=preset, rng=seed)
     except WeightliftError:
         return LIMITS.failed
-    return min(LIMITS.failed, worst_unit(start.network, truth))
+    return min(LIMITS.failed, wl.match(start.network, truth).worst_unit)
 
 
 def summarize_starts(trials: list[Row]) -> list[Row]:

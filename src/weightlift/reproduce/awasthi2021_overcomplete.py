@@ -17,7 +17,6 @@ from weightlift.reproduce.limits import LIMITS
 from weightlift.reproduce.recipe import Claim, Grid, Recipe, Row, every
 from weightlift.reproduce.style import curve
 from weightlift.reproduce.tables import column, grouped
-from weightlift.reproduce.units import worst_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,10 +37,10 @@ def overcomplete_trial(rng: np.random.Generator, *, d: int, k: int, n: int) -> R
         learned = {
             "start_distance": float(wl.distance(start.network, truth)) / size,
             "function_found": bool(fit.risk <= 1e-20 * float(np.mean(y**2))),
-            "units_found": bool(fit.network is not None and worst_unit(fit.network, truth) <= LIMITS.right),
+            "units_found": bool(fit.network is not None and wl.match(fit.network, truth).worst_unit <= LIMITS.right),
         }
     found = wl.recover(X, y, n_units=k, bias=True, max_work=LIMITS.work, rng=seed)
-    ours = bool(worst_unit(found.network, truth) <= LIMITS.right)
+    ours = bool(wl.match(found.network, truth).worst_unit <= LIMITS.right)
     return {**learned, "ours": ours, "status": found.certificate.status.name}
 
 
@@ -57,8 +56,8 @@ def twin_trial(rng: np.random.Generator, *, d: int, k: int, ratio: int, twins: b
     return {
         "status": found.certificate.status.name,
         "function_found": bool(float(wl.distance(found.network, truth)) <= LIMITS.right * size),
-        "units": bool(worst_unit(found.network, truth) <= LIMITS.right),
-        "twin_units": bool(twins and worst_unit(found.network, other) <= LIMITS.right),
+        "units": bool(wl.match(found.network, truth).worst_unit <= LIMITS.right),
+        "twin_units": bool(twins and wl.match(found.network, other).worst_unit <= LIMITS.right),
         "twin_distance": float(wl.distance(truth, other)) / size,
     }
 

@@ -18,7 +18,7 @@ class Limits:
     work: float = 3000.0  # Gauss–Newton steps of `recover` beside the paper's method
     windows: int = 100  # of a run of SGD
     found: float = 1e-6  # 1 − |cos| of the worst component
-    failed: float = 2.0  # the error where units are not to be compared: that of a reflected one
+    failed: float = 2.0  # the error where a method gave no network: that of a reflected unit, as `Match.worst_unit`
 
 
 LIMITS = Limits()

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from weightlift.reproduce.limits import LIMITS
-from weightlift.reproduce.sweep import Progress
+from weightlift.reproduce.sweep import Pace
 
 
 @contextmanager
-def shown(name: str) -> Iterator[Callable[[Progress], None]]:
+def shown(name: str) -> Iterator[Callable[[Pace], None]]:
     """A function to report to; what it shows goes to stderr."""
     if sys.stderr.isatty() and importlib.util.find_spec("rich"):
         with _bar(name) as report:
@@ -24,7 +24,7 @@ def shown(name: str) -> Iterator[Callable[[Progress], None]]:
 
 
 @contextmanager
-def _bar(name: str) -> Iterator[Callable[[Progress], None]]:
+def _bar(name: str) -> Iterator[Callable[[Pace], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
@@ -33,16 +33,16 @@ def _bar(name: str) -> Iterator[Callable[[Progress], None]]:
     with Bar(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task("", total=None)
 
-        def report(progress: Progress) -> None:
+        def report(progress: Pace) -> None:
             bar.update(task, completed=progress.done, total=progress.total, description=_left(progress))
 
         yield report
 
 
-def _lines(name: str) -> Callable[[Progress], None]:
+def _lines(name: str) -> Callable[[Pace], None]:
     last = -math.inf
 
-    def report(progress: Progress) -> None:
+    def report(progress: Pace) -> None:
         nonlocal last
         now = time.monotonic()
         if now - last >= LIMITS.every or progress.done == progress.total:
@@ -52,7 +52,7 @@ def _lines(name: str) -> Callable[[Progress], None]:
     return report
 
 
-def _left(progress: Progress) -> str:
+def _left(progress: Pace) -> str:
     if math.isnan(progress.seconds_left):
         return "starting"
     if progress.done == progress.total:

@@ -38,7 +38,7 @@ class SweepError(WeightliftError):
 
 
 @dataclass(frozen=True)
-class Progress:
+class Pace:
     """How far a sweep is."""
 
     done: int  # cells, counting those that were stored before
@@ -47,7 +47,7 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Answer:
+class CellResult:
     """A cell's result as JSON, or what went wrong."""
 
     cell: Cell
@@ -64,7 +64,7 @@ def sweep(
     *,
     jobs: int = 1,
     cost: Callable[[Row], float] = lambda point: 1.0,
-    report: Callable[[Progress], None] = lambda progress: None,
+    report: Callable[[Pace], None] = lambda progress: None,
 ) -> int:
     """Run the cells that the store lacks, and say how many; SweepError if some failed, once the others are done."""
     if jobs < 1:
@@ -75,7 +75,7 @@ def sweep(
     missing = len(queue.cells)
     report(queue.progress())
     workers = [_Worker(trial) for _ in range(min(jobs, missing))]
-    failures: list[Answer] = []
+    failures: list[CellResult] = []
     try:
         while queue.cells or any(worker.cells for worker in workers):
             for worker in workers:
@@ -110,17 +110,17 @@ class _Queue:
         """Seconds; infinite while nothing is known, so that the first batches are single cells."""
         return self._cost(cell.point) * self._seconds / self._spent if self._spent else math.inf
 
-    def finish(self, answers: list[Answer]) -> None:
+    def finish(self, answers: list[CellResult]) -> None:
         for answer in answers:
             cost = self._cost(answer.cell.point)
             self._left, self._spent = self._left - cost, self._spent + cost
             self._seconds += answer.wall
             self._unfinished -= 1
 
-    def progress(self) -> Progress:
+    def progress(self) -> Pace:
         elapsed = time.monotonic() - self._began
         left = self._left * elapsed / self._spent if self._spent else (math.nan if self._unfinished else 0.0)
-        return Progress(self._total - self._unfinished, self._total, left)
+        return Pace(self._total - self._unfinished, self._total, left)
 
 
 class _Worker:
@@ -151,16 +151,16 @@ class _Worker:
             with suppress(OSError):  # a dead worker is met when its answers are asked for
                 self.pipe.send(batch)
 
-    def answers(self, queue: _Queue) -> Iterator[Answer]:
+    def answers(self, queue: _Queue) -> Iterator[CellResult]:
         """Those that have come. If the process died, so did its first cell; a new process takes its place."""
         try:
             while self.pipe.poll():
                 outcome = self.pipe.recv()
-                yield Answer(self.cells.popleft(), *outcome)
+                yield CellResult(self.cells.popleft(), *outcome)
         except (EOFError, OSError):
             self.stop()
             if self.cells:
-                yield Answer(self.cells.popleft(), "", 0.0, 0.0, f"its process died, exit code {self._process.exitcode}.")
+                yield CellResult(self.cells.popleft(), "", 0.0, 0.0, f"its process died, exit code {self._process.exitcode}.")
             queue.cells.extendleft(reversed(self.cells))
             self.cells.clear()
             self._start()
