@@ -53,6 +53,7 @@ class Cells:
 
     gauge: Gauge
     scale: np.ndarray  # (d,) sizes of the inputs
+    margin: float = 0.0  # |z| within which noise may have moved a kink
 
     @property
     def floats_per_row(self) -> int:
@@ -82,14 +83,14 @@ class Cells:
         z = Students.of(net).like(X).preactivations(X)[:, 0, :] - net.activation.kinks[0]
         length = xp.sqrt(xp.sum((X / as_like(self.scale, X)) ** 2, axis=1))
         size = length[:, None] * as_like(np.linalg.norm(net.W * self.scale[:, None], axis=0), X) + as_like(np.abs(net.b), X)
-        return xp.all(xp.abs(z) > LIMITS.on_kink * size, axis=1)
+        return xp.all(xp.abs(z) > LIMITS.on_kink * size + self.margin, axis=1)
 
 
-def cells(samples: Samples, gauge: Gauge) -> tuple[np.ndarray, np.ndarray]:
+def cells(samples: Samples, gauge: Gauge, margin: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
     """B (n, k) the sides, 0 and 1, of every unit at every independent row, and some rows X (m, d) clear of the kinks."""
     X = some_inputs(samples)
     scale = np.sqrt(np.mean(X**2, axis=0))
-    statistic = Cells(gauge, np.where(scale > 0, scale, 1.0))
+    statistic = Cells(gauge, np.where(scale > 0, scale, 1.0), margin)
     _, packed = samples.fold(statistic)
     B = np.unpackbits(np.asarray(packed), axis=1, count=gauge.network.n_units).astype(float)
     return B, X[np.asarray(statistic.clear(X))]

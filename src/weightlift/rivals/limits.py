@@ -32,6 +32,8 @@ class Limits:
     independent: float = 1e-9  # least singular value beside the largest of the units' polynomials
     same_function: float = 1e-9  # change of the function beside its units' below which a reflection leaves it as it is
     noisy_places: float = 0.2  # relative width within which noise may have moved the units that change places
+    noisy_kink: float = 5.0  # standard errors of z, σ √(p/n) on average, within which noise may have moved a kink
+    returned: float = 1e-3  # relative distance below which a refit has come back; 25 iterations end nearer
     noisy_values: float = 1e-3  # relative difference below which noisy values of z are one
     moved: float = 1e-6  # relative change of a unit in a rival that concerns it; refits end at 1e-9
     compared: int = 8  # rivals whose units are compared with the network's

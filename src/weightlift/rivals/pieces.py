@@ -11,6 +11,7 @@ solved for and tried. Cost  one pass, 2^{k/2} sums, and O(k³) for each basis.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -41,8 +42,8 @@ class Pieces:
     theta: np.ndarray  # (k, m)
 
     @classmethod
-    def of(cls, samples: Samples, gauge: Gauge, alpha: float) -> Pieces:
-        B, X = cells(samples, gauge)
+    def of(cls, samples: Samples, gauge: Gauge, alpha: float, margin: float = 0.0) -> Pieces:
+        B, X = cells(samples, gauge, margin)
         return cls(gauge, alpha, X, B, distinct(B), polynomials(gauge.network))
 
     @property
@@ -114,7 +115,8 @@ def pieces_below(samples: Samples, gauge: Gauge, ceiling: float) -> Finding | No
     alpha = ratio(gauge.network)
     if alpha is None:
         return None
-    pieces = Pieces.of(samples, gauge, alpha)
+    noise = math.sqrt(ceiling / samples.total)
+    pieces = Pieces.of(samples, gauge, alpha, LIMITS.noisy_kink * noise * math.sqrt(gauge.size / samples.n))
     if not len(pieces.B) or (pieces.null() > LIMITS.same).any() or (candidates := _listed(pieces)) is None:
         return None
     exchange = Exchange.of(pieces, pieces.units, candidates)

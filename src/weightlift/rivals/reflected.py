@@ -25,10 +25,10 @@ from weightlift.identifiability.reflections import reflection, reflection_polyno
 from weightlift.identifiability.subset_sums import SubsetSums
 from weightlift.namespaces import array_namespace, matmul_transposed, to_numpy
 from weightlift.network import Network
-from weightlift.risk import Risk, Students
+from weightlift.risk import Students
 from weightlift.rivals.finding import Finding, Outcome
 from weightlift.rivals.limits import LIMITS
-from weightlift.rivals.trial import agree, changed, named, refitted
+from weightlift.rivals.trial import agree, below, changed, named, refitted
 from weightlift.samples import Block, Samples, Sums
 
 
@@ -152,10 +152,10 @@ def reflected_below(samples: Samples, gauge: Gauge, ceiling: float) -> Finding |
     if net.activation.reflection is None or len(reflection(net.activation)[1]) <= 1:
         return None
     patterns = _nearest(gauge)
-    networks = refitted(samples, gauge, [reflect(net, pattern, offset=gauge.free.c) for pattern in patterns])
-    squares = 2.0 * to_numpy(samples.fold(Risk(Students.of(*networks)))[0])
-    kept = [i for i, rival in enumerate(networks) if squares[i] <= ceiling and not rival.equivalent(net, LIMITS.same)]
-    return _finding(gauge, patterns[kept], [networks[i] for i in kept]) if kept else None
+    proposals = [(tuple(np.flatnonzero(p).tolist()), reflect(net, p, offset=gauge.free.c)) for p in patterns]
+    kept = below(samples, gauge, proposals, ceiling)
+    reflected = np.array([np.isin(np.arange(net.n_units), units) for units, _ in kept])
+    return _finding(gauge, reflected, [rival for _, rival in kept]) if kept else None
 
 
 def _nearest(gauge: Gauge) -> np.ndarray:

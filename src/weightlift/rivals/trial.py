@@ -34,7 +34,7 @@ def below(
     return [
         (units, rival)
         for (units, _), rival, square in zip(proposals, rivals, squares.tolist(), strict=True)
-        if square <= ceiling and not rival.equivalent(gauge.network, LIMITS.same)
+        if square <= ceiling and not rival.equivalent(gauge.network, LIMITS.returned)
     ]
 
 
