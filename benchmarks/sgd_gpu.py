@@ -16,20 +16,21 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
+TANH = 1  # its kind in sgd.elements
 INPUTS, FACTOR, ROWS = 50, 2.5, 3344  # rows of a piece: a third of a window of 10⁴
 LINE = "| {:<58} | {:>10} | {:>10} |"
 
-Run = Callable[..., int]
+Run = Callable[..., Any]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    torch_runner = _module("sgd_torch")
+    torch_runner = _module("device")
     if torch_runner.MISSING:
         print(f"not run: this needs {torch_runner.MISSING}")
         return 1
@@ -61,10 +62,8 @@ def agreement(runner: ModuleType, r: int, dtype: str) -> float:
     run = device_run(runner, a)
     residuals = []
     for i in range(0, len(y), ROWS):
-        part, residual, averaged = slice(i, i + ROWS), np.empty(ROWS, dtype), np.empty(ROWS, dtype)
-        s = np.full(ROWS, step, dtype)
-        run(ours, average, X[part], X[part], y[part], s, i, math.inf, residual, averaged)
-        residuals.append(averaged)
+        part = slice(i, i + ROWS)
+        residuals.append(run(ours, average, piece_of(X[part], y[part], np.full(ROWS, step, dtype), i))[1])
     factor, mean, wanted = W.dtype.type(FACTOR), W.copy(), np.empty_like(y)
     for j, x in enumerate(X):
         wanted[j] = np.tanh(factor * (x @ mean)).sum() - y[j]
@@ -78,12 +77,11 @@ def agreement(runner: ModuleType, r: int, dtype: str) -> float:
 def gpu_time(runner: ModuleType, r: int, pieces: int = 10) -> float:
     W, a, X, y = problem(r, ROWS, "float32")
     run, average = device_run(runner, a), W.copy()
-    s, residual, averaged = (np.full(ROWS, 1e-4 * 50 / r, "f4") for _ in range(3))
     done = 0
 
     def piece() -> None:
         nonlocal done
-        run(W, average, X, X, y, s, done, math.inf, residual, averaged)
+        run(W, average, piece_of(X, y, np.full(ROWS, 1e-4 * 50 / r, "f4"), done))
         done += ROWS
 
     return _seconds(piece, pieces) / ROWS * 1e6
@@ -114,25 +112,28 @@ def core_time(r: int) -> float | None:
         return None
     from threadpoolctl import threadpool_limits
 
-    from weightlift.refinement.sgd_kernels import run
+    from weightlift.refinement.sgd.blocks import CompiledRun
+    from weightlift.refinement.sgd.runners import Output
 
     W, a, X, y = problem(r, ROWS, "float32")
-    average, code = W.copy(), np.full((1, 1), FACTOR, "f4")
-    s, residual, averaged = (np.full(ROWS, 1e-4 * 50 / r, "f4") for _ in range(3))
-    limit = np.float32(1e30)
+    average, rows = W.copy(), piece_of(X, y, np.full(ROWS, 1e-4 * 50 / r, "f4"), 0)
+    run = CompiledRun(Output(a, np.float32(0), np.float32(1e30)), (TANH, np.full((1, 1), FACTOR, "f4")))
     with threadpool_limits(limits=1):
-        piece = _seconds(
-            lambda: run(W, average, a, np.float32(0), 1, code, X, X, y, s, 0, 16, limit, residual, averaged), 3
-        )  # fmt: skip
+        piece = _seconds(lambda: run(W, average, rows), 3)
     return piece / ROWS * 1e6
 
 
 def device_run(runner: ModuleType, a: np.ndarray) -> Run:
     import torch
 
-    factor = np.full((1, 1), FACTOR, a.dtype)
-    run: Run = runner.DeviceRun(a, 0.0, runner.TANH, factor, lambda z: torch.tanh(FACTOR * z), INPUTS, ROWS)
+    output, code = SimpleNamespace(a=a, c=0.0, limit=math.inf), (TANH, np.full((1, 1), FACTOR, a.dtype))
+    run: Run = runner.DeviceRun(output, code, lambda z: torch.tanh(FACTOR * z), inputs=INPUTS, rows=ROWS, device="cuda")
     return run
+
+
+def piece_of(X: np.ndarray, y: np.ndarray, steps: np.ndarray, done: int) -> Any:
+    """As `sgd.runners.Piece`, which other packages may be missing for."""
+    return SimpleNamespace(X=X, moving=X, y=y, steps=steps, done=done)
 
 
 def problem(r: int, rows: int, dtype: str) -> tuple[Any, Any, Any, Any]:
@@ -158,7 +159,7 @@ def _seconds(call: Callable[[], object], repetitions: int) -> float:
 
 def _module(name: str) -> ModuleType:
     """A file of the package alone: the package itself imports what may not be there."""
-    path = ROOT / "src" / "weightlift" / "refinement" / f"{name}.py"
+    path = ROOT / "src" / "weightlift" / "refinement" / "sgd" / f"{name}.py"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None

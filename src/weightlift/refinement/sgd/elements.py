@@ -6,7 +6,8 @@ an instruction. With n = round(u/log 2) and f = u − n log 2, |f| ≤ log(2)/2,
     e^u = 2ⁿ e^f,   e^u − 1 = 2ⁿ(e^f − 1) + (2ⁿ − 1),   e^f − 1 by its Taylor series to rounding,
     tanh|z| = −t/(t + 2),  tanh′ = 4e^{−2|z|}/(t + 2)²  with t = e^{−2|z|} − 1,
     log(1 + e) = 2 artanh(e/(2 + e)) by its series, e ≤ 1,
-    erf by its Maclaurin series below 1, and 1 − e^{−z²} erfcx(z) above, erfcx a Chebyshev series in (z − 2.5)/(z + 2.5).
+    erf by its Maclaurin series below 1, and 1 − e^{−z²} erfcx(z) above, erfcx a Chebyshev series in (z − 2.5)/(z + 2.5);
+    sine and cosine alone are the library's.
 
 Every exponential is of a number ≤ 0, so that nothing overflows and tails keep their relative accuracy.
 """
@@ -27,33 +28,32 @@ from numba.extending import overload
 from weightlift import activations
 from weightlift.activations import Activation
 from weightlift.activations.piecewise import PiecewisePolynomial
-from weightlift.errors import ActivationError
+from weightlift.activations.stretching import unstretched
 
-PIECEWISE, TANH, SIGMOID, SOFTPLUS, ERF = range(5)
+PIECEWISE, TANH, SIGMOID, SOFTPLUS, ERF, GELU, SILU, ELU, SINE = range(9)
+KINDS = dict(zip(("tanh", "sigmoid", "softplus", "erf", "gelu", "silu", "elu", "sine"), range(1, 9), strict=True))
 PART = 8  # terms of a series in one loop
 TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
+ROOT_HALF, BELL = math.sqrt(0.5), 1 / math.sqrt(2 * math.pi)
 CENTER, ONE = 2.5, 6.0  # erf(6) rounds to 1, and the series of erfcx between 1 and 6 is in (z − 2.5)/(z + 2.5)
-KINDS = {"tanh": TANH, "sigmoid": SIGMOID, "softplus": SOFTPLUS, "erf": ERF}
 
 # Without reassociation, which would merge the two parts of log 2; without checks of divisors, which hinder vectors.
 ELEMENT = {"fastmath": {"contract"}, "error_model": "numpy", "forceinline": True}
 LOOP = {"fastmath": {"contract", "reassoc", "nsz", "arcp"}, "error_model": "numpy", "nogil": True}
 
-Compiled = tuple[int, np.ndarray]  # kind; coefficients (2, degree + 1) of a piecewise polynomial, else the factor of z
+# A kind, and the coefficients (2, degree + 1) of a piecewise polynomial, else the factor of z and the parameters, (1, …).
+Compiled = tuple[int, np.ndarray]
 
 
 def compiled(activation: Activation, dtype: Any) -> Compiled | None:
-    """What `evaluate` needs to know of φ, or None for custom activations, which are Python functions."""
-    try:
-        description = activations.to_json(activation)
-    except ActivationError:
-        return None
-    factor = float(description["parameters"].pop("factor", 1.0))
-    base = activations.from_json(description)
+    """What `evaluate` needs to know of φ, or None where there is no element: then NumPy computes it."""
+    base, factor = unstretched(activation)
     if isinstance(base.rule, PiecewisePolynomial):
         sides = np.array([base.rule.left, base.rule.right])
         return PIECEWISE, (sides * factor ** np.arange(sides.shape[1])).astype(dtype)
-    return (KINDS[base.name], np.full((1, 1), factor, dtype)) if base.name in KINDS else None
+    if base.name not in KINDS or activations.get(base.name, **dict(base.parameters)) != base:
+        return None
+    return KINDS[base.name], np.array([[factor, *(value for _, value in base.parameters)]], dtype)
 
 
 def program(function: Any) -> Any:
@@ -88,10 +88,25 @@ def evaluate(kind, coefficients, z, value, slope):
         for i in range(z.size):
             value[i], derivative = softplus(factor * z[i])
             slope[i] = factor * derivative
-    else:
+    elif kind == ERF:
         for i in range(z.size):
             value[i], derivative = erf(factor * z[i])
             slope[i] = factor * derivative
+    elif kind == GELU:
+        for i in range(z.size):
+            value[i], derivative = gelu(factor * z[i])
+            slope[i] = factor * derivative
+    elif kind == SILU:
+        for i in range(z.size):
+            value[i], derivative = silu(factor * z[i])
+            slope[i] = factor * derivative
+    elif kind == ELU:
+        for i in range(z.size):
+            value[i], derivative = elu(factor * z[i], coefficients[0, 1])
+            slope[i] = factor * derivative
+    else:
+        for i in range(z.size):
+            value[i], slope[i] = np.sin(factor * z[i]), factor * np.cos(factor * z[i])
 
 
 @part
@@ -149,6 +164,36 @@ def erf(z):
     far = T(1) - bell * erfcx_series((far - T(CENTER)) / (far + T(CENTER)))
     value = near if size < T(1) else far
     return (value if z > T(0) else -value), T(TWO_OVER_ROOT_PI) * bell
+
+
+@njit(**ELEMENT)
+def gelu(z):
+    """zΦ(z), Φ(z) = ½ erfc(−z/√2): the small side is computed, the large one is what is left of 1; 1e-18 is lost below −8.5."""
+    T = type(z)
+    size = T(ROOT_HALF) * abs(z)
+    square = size * size
+    power, rest = exp_parts(-square)
+    bell = power + power * rest
+    near = T(1) - size * erf_series(square if size < T(1) else T(1))
+    far = size if size < T(ONE) else T(ONE)
+    far = bell * erfcx_series((far - T(CENTER)) / (far + T(CENTER)))
+    small = T(0.5) * (near if size < T(1) else far)
+    below = T(1) - small if z > T(0) else small
+    return z * below, below + T(BELL) * z * bell
+
+
+@njit(**ELEMENT)
+def silu(z):
+    s, slope = sigmoid(z)
+    return z * s, s + z * slope
+
+
+@njit(**ELEMENT)
+def elu(z, alpha):
+    T = type(z)
+    power, rest = exp_parts(z if z < T(0) else T(0))
+    small = power * rest
+    return z if z > T(0) else alpha * (small + (power - T(1))), T(1) if z > T(0) else alpha * (power + small)
 
 
 def exp_parts(u):

@@ -1,4 +1,4 @@
-"""The blocks of `sgd_kernels` on a GPU: products by PyTorch, a block's steps in one Triton kernel, all in a CUDA graph.
+"""The blocks of `blocks` on a GPU: products by PyTorch, a block's steps in one Triton kernel, all in a CUDA graph.
 
 One multiprocessor holds z_t = Wᵀx_t of all steps of a block in its registers. Step t takes its row, evaluates φ, sums over the
 units and subtracts s_t e_t ⟨x_t, x_τ⟩ g_t from the rows τ > t: no memory is touched between steps. B is chosen such that B k
@@ -25,7 +25,6 @@ try:
 except ImportError as error:
     MISSING = f"PyTorch with Triton ({error})"
 
-PIECEWISE, TANH, SIGMOID, SOFTPLUS, ERF = range(5)
 REGISTERS = 2**17  # bytes of z that one multiprocessor holds beside its other work
 MOST_STEPS = 32  # in a block
 
@@ -34,10 +33,11 @@ class DeviceRun:
     """Steps on a device, with the buffers and the graph for pieces of `rows` rows; shorter pieces are padded."""
 
     def __init__(
-        self, a: np.ndarray, c: float, kind: int, coefficients: np.ndarray, value: Callable[[Any], Any], d: int, rows: int,
-        device: str = "cuda",
-    ) -> None:  # fmt: skip
-        self.device, self.c, self.kind, self.value = torch.device(device), float(c), kind, value
+        self, output: Any, code: tuple[int, np.ndarray], value: Callable[[Any], Any], *, inputs: int, rows: int, device: str
+    ) -> None:
+        """output and code as `runners.Output` and `elements.compiled` make them, φ's value for PyTorch's arrays."""
+        a, (self.kind, coefficients), d = output.a, code, inputs
+        self.device, self.c, self.limit, self.value = torch.device(device), float(output.c), output.limit, value
         self.a, self.coefficients = (torch.as_tensor(v, device=self.device).contiguous() for v in (a, coefficients))
         self.columns = triton.next_power_of_2(len(a))
         self.steps = min(MOST_STEPS, REGISTERS // (self.columns * a.itemsize))
@@ -51,35 +51,34 @@ class DeviceRun:
         self.weights, self.Z, self.P = new(d, 2 * len(a)), new(*shape, 2 * len(a)), new(*shape, len(a))
         self.graph: Any = None
 
-    def __call__(
-        self, W: np.ndarray, average: np.ndarray, X: np.ndarray, moving: np.ndarray, y: np.ndarray, steps: np.ndarray,
-        done: int, limit: float, residual: np.ndarray, averaged: np.ndarray,
-    ) -> int:  # fmt: skip
-        """As `sgd_kernels.run`."""
-        B, k, n = self.steps, self.units, len(y)
+    def __call__(self, W: np.ndarray, average: np.ndarray, piece: Any) -> tuple[np.ndarray, np.ndarray, int]:
+        """As `runners.Runner`, for a `runners.Piece`."""
+        B, k, n = self.steps, self.units, len(piece.y)
         self.weights.copy_(torch.from_numpy(np.hstack([W, average])))
-        for buffer, rows in ((self.X, X), (self.U, moving), (self.y, y - self.c), (self.s, steps)):
+        for buffer, rows in (
+            (self.X, piece.X), (self.U, piece.moving), (self.y, piece.y - self.c), (self.s, piece.steps),
+        ):  # fmt: skip
             flat = buffer.reshape(self.blocks * B, -1)
             flat[:n].copy_(torch.from_numpy(np.ascontiguousarray(rows.reshape(n, -1))))
             flat[n:].zero_()
         first = np.arange(self.blocks)[:, None] * B  # steps before each block, in this piece
         m = np.clip(n - first, 0, B)
         t = np.arange(B)
-        after = np.maximum(1, done + first + m)
+        after = np.maximum(1, piece.done + first + m)
         self.share.copy_(self._tensor((m / after)[:, :, None]))
         self.late.copy_(self.U * self._tensor(np.maximum(m - t, 0) / after)[:, :, None])
         torch.bmm(self.U, self.X.mT, out=self.gram)
         self._replay()
-        before = np.maximum(1, done + first + t)  # iterates averaged before step t
+        before = np.maximum(1, piece.done + first + t)  # iterates averaged before step t
         lags = np.tril(t[:, None] - t) / before[:, :, None]
         L = self.gram.mT * self._tensor(lags)
         Zbar = torch.lerp(self.Z[:, :, k:], self.Z[:, :, :k], self._tensor(t / before)[:, :, None])
         Zbar = torch.baddbmm(Zbar, L, self.P, alpha=-1)
         smooth = self.value(Zbar) @ self.a - self.y
-        residual[:], averaged[:] = (v.reshape(-1)[:n].cpu().numpy() for v in (self.residual, smooth))
+        residual, averaged = (v.reshape(-1)[:n].cpu().numpy() for v in (self.residual, smooth))
         W[:], average[:] = np.hsplit(self.weights.cpu().numpy(), 2)
-        wrong = np.flatnonzero(~(np.abs(residual) <= limit))
-        return int(wrong[0]) if wrong.size else n
+        wrong = np.flatnonzero(~(np.abs(residual) <= self.limit))
+        return residual, averaged, int(wrong[0]) if wrong.size else n
 
     def _replay(self) -> None:
         """All blocks: launched one by one where there is no graph, else as one graph, captured at the first call."""
@@ -146,11 +145,24 @@ def _steps(
             value, slope = tl.where(x > 0, size, -size), factor * 4.0 * e / ((1.0 + e) * (1.0 + e))
         elif KIND == 4:
             value, slope = tl.erf(factor * x), factor * 1.1283791670955126 * tl.exp(-factor * x * factor * x)
+        elif KIND == 5:
+            u = factor * x
+            below = 0.5 + 0.5 * tl.erf(0.7071067811865476 * u)
+            value, slope = u * below, factor * (below + 0.3989422804014327 * u * tl.exp(-0.5 * u * u))
+        elif KIND == 7:
+            u, alpha = factor * x, tl.load(coefficients + 1)
+            e = alpha * tl.exp(tl.minimum(u, 0.0))
+            value, slope = tl.where(u > 0, u, e - alpha), factor * tl.where(u > 0, 1.0, e)
+        elif KIND == 8:
+            value, slope = tl.sin(factor * x), factor * tl.cos(factor * x)
         else:
             e = tl.exp(-tl.abs(factor * x))
             logistic = tl.where(x > 0, 1.0, e) / (1.0 + e)
             if KIND == 2:
                 value, slope = logistic, factor * e / ((1.0 + e) * (1.0 + e))
+            elif KIND == 6:
+                value = factor * x * logistic
+                slope = factor * (logistic + factor * x * e / ((1.0 + e) * (1.0 + e)))
             else:
                 value, slope = tl.where(x > 0, factor * x, 0.0) + tl.log(1.0 + e), factor * logistic
         error = tl.sum(outputs * value, axis=0) - tl.load(y + t)

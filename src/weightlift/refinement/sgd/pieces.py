@@ -9,10 +9,8 @@ import numpy as np
 
 from weightlift.errors import ArgumentError, NotFiniteError
 from weightlift.namespaces import to_numpy
+from weightlift.refinement.sgd.limits import LIMITS
 from weightlift.samples.protocol import Block
-
-PIECE = 4096  # rows in memory at a time
-FIRST_ROWS = 256  # that tell the scale of the residuals and the stable step
 
 
 class Stream(Protocol):
@@ -27,7 +25,7 @@ class Stream(Protocol):
 
 def pieces(stream: Stream, start: int, sizes: list[int], dtype: np.dtype[Any]) -> Iterator[tuple[Any, Any, Any]]:
     """Rows from `start` on in pieces of the given sizes, on the host, whatever the stream's blocks."""
-    blocks = stream.blocks(PIECE, start=start)
+    blocks = stream.blocks(LIMITS.piece, start=start)
     held: list[tuple[Any, Any, Any]] = []
     ready = 0
     for size in sizes:
@@ -50,6 +48,6 @@ def _host(block: Block, dtype: np.dtype[Any]) -> tuple[np.ndarray, np.ndarray, n
 
 
 def first_rows(stream: Stream) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    for block in stream.blocks(FIRST_ROWS):
+    for block in stream.blocks(LIMITS.first_rows):
         return _host(block, np.dtype(np.float64))
     raise ArgumentError("the stream has no rows.")

@@ -7,7 +7,7 @@ import time
 from types import TracebackType
 from typing import Any, Self
 
-PATIENCE = 2.0  # seconds
+from weightlift.refinement.sgd.limits import LIMITS
 
 
 class Progress:
@@ -20,7 +20,7 @@ class Progress:
         self.bar: Any = None
 
     def reach(self, done: int, note: str) -> None:
-        if self.bar is None and self.shown and time.monotonic() - self.started > PATIENCE:
+        if self.bar is None and self.shown and time.monotonic() - self.started > LIMITS.patience:
             self._open()
         if self.bar is not None:
             self.bar.update(self.task, completed=done, note=note)

@@ -18,7 +18,7 @@ import numpy as np
 from weightlift.errors import ArgumentError, ShapeError
 
 SUMS = 8  # w e², w ē², and w times 1, q, q², y, q y, y² with q = ‖x‖² − d
-PANEL = 256
+PANEL = 256  # estimates at a time: their products with 2,500 truths are 5 MB
 
 
 @dataclass(frozen=True, eq=False)

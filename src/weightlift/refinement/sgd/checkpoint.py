@@ -16,10 +16,10 @@ import numpy as np
 
 from weightlift.errors import ArgumentError, FileFormatError
 from weightlift.files import read_checked, weightlift_header, write_atomically
-from weightlift.refinement.sgd_measures import SUMS
+from weightlift.refinement.sgd.limits import LIMITS
+from weightlift.refinement.sgd.measures import SUMS
 
 FORMAT, VERSION = "weightlift.sgd", 1
-MAX_FILE_BYTES = 2**32
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ def load(path: str | os.PathLike[str]) -> tuple[State, dict[str, Any]]:
     from safetensors import SafetensorError
     from safetensors.numpy import load as deserialized
 
-    content = read_checked(path, max_bytes=MAX_FILE_BYTES)
+    content = read_checked(path, max_bytes=LIMITS.file_bytes)
     header = weightlift_header(content, path, kind="a run", format=FORMAT, version=VERSION)
     try:
         tensors = deserialized(content)

@@ -16,38 +16,37 @@ Cost a step: 4dk multiplications in products, Bk in the loop, two evaluations of
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg.cython_blas  # noqa: F401  (the BLAS of the products below, loaded before its threads are limited)
 
-from weightlift.refinement.sgd_activations import evaluate, part, program
+from weightlift.refinement.sgd.elements import Compiled, evaluate, part, program
+from weightlift.refinement.sgd.limits import LIMITS
+from weightlift.refinement.sgd.runners import Output, Piece
 
-PANEL_BYTES = 2048  # of a row of W: the panel's weights, their average and their change stay in the second-level cache
 
+@dataclass(frozen=True, eq=False)
+class CompiledRun:
+    output: Output
+    code: Compiled
 
-def run(
-    W: np.ndarray, average: np.ndarray, a: np.ndarray, c: Any, kind: int, coefficients: np.ndarray, X: np.ndarray,
-    moving: np.ndarray, y: np.ndarray, steps: np.ndarray, done: int, size: int, limit: Any, residual: np.ndarray,
-    averaged: np.ndarray,
-) -> int:  # fmt: skip
-    """Take one step a row of X (n, d), y (n,), in blocks of `size`; W and average (d, k) are changed in place.
-
-    moving (n, d) is X with zeros where weights are held; done counts the steps before. The residuals of the iterate and of the
-    running average, before each row is used, go to residual and averaged (n,). Returns the steps taken: n, or fewer where the
-    residual is not within `limit` any more.
-    """
-    Ws, means, outputs = pack(W), pack(average), pack(a[None, :])
-    taken = blocks(Ws, means, outputs, c, kind, coefficients, X, moving, y, steps, done, size, limit, residual, averaged)
-    for packed, weights in ((Ws, W), (means, average)):
-        weights[:] = np.hstack(list(packed))[:, : W.shape[1]]
-    return int(taken)
+    def __call__(self, W: np.ndarray, average: np.ndarray, piece: Piece) -> tuple[np.ndarray, np.ndarray, int]:
+        residual, averaged = np.empty_like(piece.y), np.empty_like(piece.y)
+        Ws, means, outputs = pack(W), pack(average), pack(self.output.a[None, :])
+        taken = blocks(
+            Ws, means, outputs, self.output.c, *self.code, piece.X, piece.moving, piece.y, piece.steps, piece.done,
+            LIMITS.block, self.output.limit, residual, averaged,
+        )  # fmt: skip
+        for packed, weights in ((Ws, W), (means, average)):
+            weights[:] = np.hstack(list(packed))[:, : W.shape[1]]
+        return residual, averaged, int(taken)
 
 
 def pack(W: np.ndarray) -> np.ndarray:
     """(d, k) as (panels, d, width), the last panel filled up with zeros."""
     d, k = W.shape
-    panels = -(-k * W.itemsize // PANEL_BYTES)
+    panels = -(-k * W.itemsize // LIMITS.panel_bytes)
     width = -(-k // panels)
     packed = np.zeros((panels, d, width), W.dtype)
     for p in range(panels):
@@ -58,7 +57,7 @@ def pack(W: np.ndarray) -> np.ndarray:
 
 @program
 def blocks(W, average, a, c, kind, coefficients, X, moving, y, steps, done, size, limit, residual, averaged):
-    """As `run`, on weights (panels, d, width)."""
+    """The steps of `Runner`, in blocks of `size`, on weights (panels, d, width); residual and averaged (n,) are filled in."""
     panels, d, width = W.shape
     P = np.empty((panels, size, width), W.dtype)
     Z, Zbar = np.empty_like(P), np.empty_like(P)
