@@ -122,7 +122,7 @@ class DeviceRun:
         return torch.as_tensor(values, dtype=self.a.dtype, device=self.device)
 
 
-def _steps(
+def _steps(  # noqa: C901  (a branch for each kind)
     Z, P, gram, y, steps, a, coefficients, residual, k, stride, degrees, KIND: tl.constexpr, B: tl.constexpr, K: tl.constexpr
 ):
     """B steps: Z (B, stride) holds Wᵀx_t, P (B, k) receives s_t e_t g_t, residual (B,) the e_t."""

@@ -71,7 +71,7 @@ def part(function: Any) -> Any:
 
 
 @part
-def evaluate(kind, coefficients, z, value, slope):
+def evaluate(kind, coefficients, z, value, slope):  # noqa: C901  (a branch for each kind)
     """value = φ(z) and slope = φ′(z), vectors of one length and dtype."""
     factor = coefficients[0, 0]
     if kind == PIECEWISE:
