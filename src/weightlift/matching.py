@@ -109,6 +109,9 @@ class Match:
 def match(estimate: Network, truth: Network) -> Match:
     """Pair the units of two networks with the same φ, whose numbers may differ, and measure their errors.
 
+    estimate  the network found
+    truth     the network that it is held against
+
     >>> truth = Network([[3.0, 0.0], [4.0, 1.0]], a=[1.0, -2.0])
     >>> found = match(Network([[0.0, 6.0], [2.0, 8.0]], a=[-1.0, 0.5]), truth)
     >>> found, found.permutation

@@ -51,6 +51,9 @@ def draw(
     own: one seed gives the same X whatever the noise, and the same first rows whatever n (with a covariance, to
     rounding). Cost O(n d k), with a covariance O(n d² + d³) more; memory that of X and O(n).
 
+    net  f
+    rng  a seed or a generator
+
     >>> net = conditioned(10, 3, kappa=4.0, activation="relu", rng=1)
     >>> X, y = draw(net, 500, noise_std=0.1, noise="uniform", rng=2)
     >>> X.shape, bool(np.abs(y - net.predict(X)).max() <= 0.1 * 3**0.5)

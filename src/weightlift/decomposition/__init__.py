@@ -87,6 +87,8 @@ def decompose(
     Odd order: weights are positive and the factors carry the sign. Even order: the largest entry of each factor is
     positive and the weights carry the sign. Components stand in falling order of |weight|.
 
+    rng  a seed or a generator
+
     >>> U = np.array([[0.6, 1.0], [0.8, 0.0], [0.0, 0.0]])
     >>> found = decompose(compose([1.0, -2.0], U, 3), 2)
     >>> found.weights, found.status.name

@@ -42,6 +42,8 @@ def implicit_cp(
 ) -> Decomposition:
     """Decompose a whole tensor T (n, …, n) into `rank` components (None: n) by least squares from random starts.
 
+    rng  a seed or a generator
+
     >>> from weightlift.decomposition import compose
     >>> U = np.array([[0.6, 1.0], [0.8, 0.0]])
     >>> implicit_cp(compose([1.0, -2.0], U, 3)).weights.round(6)
@@ -70,7 +72,12 @@ def fit_implicit(
     steps: int = 2000,
     rng: int | np.random.Generator = 0,
 ) -> ImplicitFit:
-    """The best of `starts` random starts, or of the one given as `start` (n, rank), for a tensor known through `form`."""
+    """The best of `starts` random starts, or of the one given as `start` (n, rank), for a tensor known through `form`.
+
+    order  of the tensor
+    steps  of each start, at most
+    rng    a seed or a generator
+    """
     from scipy.optimize import minimize
 
     rng = generator(rng)

@@ -40,6 +40,8 @@ def jennrich(R: ArrayLike, *, attempts: int = 8, rng: int | np.random.Generator 
     """Decompose R (r, …, r), of rank r equal to its side, by the pair of random slices with the widest gap.
 
     A pair with complex eigenvalues is drawn again; when all `attempts` are complex, the status says so.
+
+    rng  a seed or a generator
     """
     T = symmetric_tensor(R, "R")
     rng = generator(rng)

@@ -64,6 +64,9 @@ def joint_diagonalize(
     method "ffdiag" (all pairs of rows in one step, the faster) or "qrj1d" (rotations and shears); `start` (n, n) is the
     only start when it is given; `tol` bounds the last step, relative to balanced rows.
 
+    max_sweeps  of every start
+    rng         a seed or a generator
+
     >>> rng = np.random.default_rng(0)
     >>> U, D = rng.normal(size=(3, 3)), rng.normal(size=(5, 3))
     >>> found = joint_diagonalize(np.einsum("ir,lr,jr->lij", U, D, U))

@@ -29,6 +29,10 @@ def kcl(
 ) -> Decomposition:
     """Decompose R (r, …, r) of rank r into signed powers of independent factors.
 
+    projections   random contractions of R that are diagonalised together
+    diagonalizer  method of `joint_diagonalize`: "ffdiag" or "qrj1d"
+    rng           a seed or a generator
+
     >>> from weightlift.decomposition import compose
     >>> U = np.array([[1.0, 0.6], [0.0, 0.8]])
     >>> found = kcl(compose([2.0, -1.0], U, 4))

@@ -23,7 +23,10 @@ from weightlift.decomposition.tensors import Real, apply_powers, compose
 
 
 def polish(T: Real, start: Decomposition, *, max_steps: int = 60) -> Decomposition:
-    """`start` improved by least squares on T, or `start` itself when nothing better lies near it."""
+    """`start` improved by least squares on T, or `start` itself when nothing better lies near it.
+
+    max_steps  of Levenberg and Marquardt
+    """
     p = T.ndim
     X = start.factors * np.abs(start.weights) ** (1 / p)
     s = np.where(start.weights < 0, -1.0, 1.0)

@@ -40,6 +40,9 @@ def power_iteration(
     Where fewer than `rank` different end points are found, there are fewer components and the status is NOT_SETTLED.
     Without `deflate` there is one round, on T itself, and no least squares: the fixed points alone.
 
+    begin  "random" starts, or "contracted" ones: the leading eigenvectors of random contractions of T
+    rng    a seed or a generator
+
     >>> from weightlift.decomposition import compose
     >>> U = np.linalg.qr(np.random.default_rng(0).normal(size=(5, 5)))[0][:, :3]
     >>> power_iteration(compose([3.0, 2.0, 1.0], U, 3), rank=3).weights.round(9)

@@ -31,7 +31,11 @@ def power_method(
     starts: int = 20,
     rng: int | np.random.Generator = 0,
 ) -> Decomposition:
-    """Decompose R (r, …, r) of rank r; `second_moment` (r, r) is a definite matrix Σ πᵢ uᵢuᵢᵀ of the same factors."""
+    """Decompose R (r, …, r) of rank r; `second_moment` (r, r) is a definite matrix Σ πᵢ uᵢuᵢᵀ of the same factors.
+
+    starts  random starts of every component
+    rng     a seed or a generator
+    """
     T = symmetric_tensor(R, "R")
     rng = generator(rng)
     if second_moment is None:

@@ -28,6 +28,9 @@ def subspace_power(
 ) -> Decomposition:
     """Decompose T (n, n, n, n) into `rank` components; None counts the eigenvalues of the flattening above 1e-9.
 
+    starts  random starts of every component
+    rng     a seed or a generator
+
     >>> from weightlift.decomposition import compose
     >>> angles = np.array([0.1, 1.1, 2.3])
     >>> U = np.vstack([np.cos(angles), np.sin(angles), [0.5, -1.0, 0.2], [1.0, 0.3, 0.1]])

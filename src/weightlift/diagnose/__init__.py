@@ -64,6 +64,12 @@ def shape(
 ) -> Diagnosis:
     """Diagnose d inputs, k units and n rows, for weights of which nothing is known.
 
+    n_inputs    d
+    n_units     k
+    activation  φ, or its name
+    bias        whether the biases are fitted
+    offset      whether c is fitted
+
     >>> found = shape(20, 5, n=300)
     >>> found.parameters, found.rows_per_parameter, found.regime.regime.name, found.hopeful
     (100, 3.0, 'INDEPENDENT', True)
@@ -79,6 +85,8 @@ def network(net: Network, *, n: int | None = None, offset: bool | None = None) -
     """Diagnose a network: what other networks are the same function, ℓ and s_min(W^⊗ℓ), units that n rows would not show.
 
     Biases count as parameters where some b ≠ 0, the constant where c ≠ 0, unless `offset` says otherwise.
+
+    net  the network to diagnose
 
     >>> found = network(Network([[1.0, 0.0, -1.0], [0.0, 1.0, -1.0]]))       # w₁ + w₂ + w₃ = 0
     >>> found.identifiability.answer.name, found.regime.order
@@ -120,6 +128,13 @@ def data(
 
     The width, unless given, is the rank of the second moment of what a linear fit leaves of y, as far as it stands out of its
     noise; odd φ leave nothing there.
+
+    X           inputs (n, d) with y (n,), or a source, then y is None
+    n_units     k where it is known
+    activation  φ, or its name
+    bias        whether the biases are fitted
+    offset      whether c is fitted
+    rng         a seed or a generator
 
     >>> import weightlift as wl
     >>> X, y = wl.draw(wl.teachers.conditioned(10, 3, activation="relu", rng=0), 2000, rng=1)

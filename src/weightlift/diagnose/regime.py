@@ -92,7 +92,11 @@ def polynomial_kind(phi: Activation) -> tuple[int | None, str]:
 
 
 def regions(degree: int | None, symmetric: str, d: float) -> list[tuple[float, Regime, str]]:
-    """For d inputs and generic weights: (most units, regime, what happens there), from few units to many."""
+    """For d inputs and generic weights: (most units, regime, what happens there), from few units to many.
+
+    degree     of φ where it is a polynomial, else None
+    symmetric  of a polynomial φ: "cubic" for s₀ + s₁t + s₃t³, "even"; else empty
+    """
     below = (d, Regime.INDEPENDENT, "k ≤ d: moments of low order")
     if degree is None:
         ends = [LIMITS.share * _choose(d, order) for order in (2, 3)]

@@ -38,6 +38,8 @@ def from_sklearn(model: Any) -> Network:
     """The network of a fitted MLPRegressor with one hidden layer, or that of an MLPClassifier's logits.
 
     With one output a is (k,), else (k, m), a column a target or class.
+
+    model  a fitted MLPRegressor or MLPClassifier
     """
     coefs, intercepts = getattr(model, "coefs_", None), getattr(model, "intercepts_", None)
     if coefs is None or intercepts is None:

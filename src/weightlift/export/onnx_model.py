@@ -30,7 +30,10 @@ FLOATING = (1, 11)  # TensorProto.FLOAT, DOUBLE
 
 
 def to_onnx(network: Network, path: str | os.PathLike[str] | None = None, *, dtype: str = "float64") -> Any:
-    """The network as an `onnx.ModelProto`, written to `path` if there is one."""
+    """The network as an `onnx.ModelProto`, written to `path` if there is one.
+
+    dtype  of inputs, outputs and weights, "float64" or "float32"
+    """
     net, kind = unscaled(network), checked_dtype(dtype)
     onnx = needed("onnx")
     from onnx import TensorProto, helper, numpy_helper

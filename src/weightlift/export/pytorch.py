@@ -15,7 +15,11 @@ AGREEMENT = 1e-7  # of a module with φ: nn.Softplus is off by 2e-9 beyond its t
 
 
 def to_torch(network: Network, *, dtype: str = "float64") -> Any:
-    """`nn.Sequential(Linear, φ, Linear)` on the CPU, in evaluation mode; its output has shape (n, m)."""
+    """`nn.Sequential(Linear, φ, Linear)` on the CPU, in evaluation mode; its output has shape (n, m).
+
+    network  the network
+    dtype    of the parameters, "float64" or "float32"
+    """
     net, precision = unscaled(network), checked_dtype(dtype).name
     name = name_in("torch", net, "PyTorch's nn")
     refuse_linear(net, "PyTorch's nn.Sequential")
@@ -31,7 +35,10 @@ def to_torch(network: Network, *, dtype: str = "float64") -> Any:
 
 
 def from_torch(model: Any) -> Network:
-    """The network of an `nn.Sequential(Linear, φ, Linear)`; layers without biases have zeros. One output: a is (k,)."""
+    """The network of an `nn.Sequential(Linear, φ, Linear)`; layers without biases have zeros. One output: a is (k,).
+
+    model  the module; its parameters are copied
+    """
     torch = needed("torch")
 
     modules = [m for m in model if not isinstance(m, torch.nn.Flatten)] if isinstance(model, torch.nn.Sequential) else []

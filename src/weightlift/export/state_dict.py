@@ -25,7 +25,12 @@ KEYS = ("0.weight", "0.bias", "2.weight", "2.bias")
 
 
 def to_safetensors(network: Network, path: str | os.PathLike[str], *, dtype: str = "float64") -> None:
-    """Write the state dictionary."""
+    """Write the state dictionary.
+
+    network  the network
+    path     of the file, which is replaced at once or not at all
+    dtype    of the numbers in the file, "float64" or "float32"
+    """
     from safetensors.numpy import save
 
     kind = checked_dtype(dtype)
@@ -36,7 +41,10 @@ def to_safetensors(network: Network, path: str | os.PathLike[str], *, dtype: str
 
 
 def from_safetensors(path: str | os.PathLike[str], *, activation: str | Activation | None = None) -> Network:
-    """The network of a state dictionary, or of a file of `Network.save`. activation: where the file does not name it."""
+    """The network of a state dictionary, or of a file of `Network.save`. activation: where the file does not name it.
+
+    path  of the file
+    """
     from safetensors import SafetensorError
     from safetensors.numpy import load
 

@@ -34,6 +34,9 @@ def gram(
 
     To about 1e-15 of the units' sizes; for a user's φ with kinks, nearly parallel units lose what lies beyond order 256.
 
+    activation   φ, or its name
+    activation2  ψ, or its name
+
     >>> gram("relu", np.eye(2)) * 2 * np.pi
     array([[3.14159265, 1.        ],
            [1.        , 3.14159265]])

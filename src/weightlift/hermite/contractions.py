@@ -36,7 +36,10 @@ def contraction(
 
 
 def power_sums(g: Array, S: Array, order: int) -> Array:
-    """Σ_rows g s^{⊗order}: one matrix product of row-wise Kronecker powers, (k',)*order."""
+    """Σ_rows g s^{⊗order}: one matrix product of row-wise Kronecker powers, (k',)*order.
+
+    S  s, a row each (n, k')
+    """
     xp = array_namespace(g, S)
     if order == 0:
         return xp.sum(g)

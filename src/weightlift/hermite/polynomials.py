@@ -9,6 +9,8 @@ from weightlift.namespaces import Array, array_namespace
 def polynomial(order: int, t: Array) -> Array:
     """He_order(t), elementwise.
 
+    order  k ≥ 0
+
     >>> import numpy as np
     >>> polynomial(3, np.array([2.0]))      # t³ − 3t
     array([2.])
@@ -17,7 +19,10 @@ def polynomial(order: int, t: Array) -> Array:
 
 
 def polynomials(max_order: int, t: Array) -> list[Array]:
-    """[He_0(t), …, He_max_order(t)] by the three-term recurrence."""
+    """[He_0(t), …, He_max_order(t)] by the three-term recurrence.
+
+    max_order  the highest k
+    """
     _check_order(max_order)
     values = [array_namespace(t).ones_like(t)]
     if max_order:
@@ -28,7 +33,10 @@ def polynomials(max_order: int, t: Array) -> list[Array]:
 
 
 def normalized(max_order: int, t: Array) -> list[Array]:
-    """[h_0(t), …], h_k = He_k/√k!, orthonormal under N(0, 1): h_{k+1} = (t h_k − √k h_{k−1})/√(k+1)."""
+    """[h_0(t), …], h_k = He_k/√k!, orthonormal under N(0, 1): h_{k+1} = (t h_k − √k h_{k−1})/√(k+1).
+
+    max_order  the highest k
+    """
     _check_order(max_order)
     values = [array_namespace(t).ones_like(t)]
     if max_order:

@@ -71,6 +71,8 @@ def irreducible(network: Network, *, tol: float = 1e-9, near: float = 1e-3) -> I
     Gaps are relative: of a unit's size |a| ‖φ(‖w‖z) less its mean‖ to the largest one's; of the difference (the sum, for
     opposite units) of two (w, b) to the larger, both with ‖w‖ = 1 if φ is homogeneous.
 
+    network  the network
+
     >>> found = irreducible(Network([[1.0, 2.0, 0.5], [3.0, 6.0, 0.0]], a=[1.0, -2.0, 0.0]))
     >>> [(finding.kind.name, finding.units) for finding in found.exact], found.width
     ([('ZERO', (2,)), ('DUPLICATE', (0, 1))], 1)

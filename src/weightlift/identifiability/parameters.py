@@ -13,6 +13,10 @@ def count_parameters(network: Network, *, bias: bool = False, offset: bool = Fal
     without biases, k (d + 1) with them or for tanh, sigmoid and erf. Linear and quadratic φ have further continuous
     symmetries, which mix the units; for them the number is an upper bound.
 
+    network  whose shape and φ count, not its numbers
+    bias     whether the biases are fitted
+    offset   whether c is fitted
+
     >>> net = Network([[1.0, 0.0], [2.0, -1.0], [0.0, 3.0]])
     >>> count_parameters(net), count_parameters(net, bias=True, offset=True)
     (6, 9)
@@ -23,5 +27,12 @@ def count_parameters(network: Network, *, bias: bool = False, offset: bool = Fal
 def parameters_of_shape(
     n_inputs: int, n_units: int, activation: Activation, *, bias: bool = False, offset: bool = False
 ) -> int:
-    """The same of any network with so many inputs and units."""
+    """The same of any network with so many inputs and units.
+
+    n_inputs    d
+    n_units     k
+    activation  φ, or its name in the catalogue
+    bias        whether the biases are fitted
+    offset      whether c is fitted
+    """
     return n_units * (n_inputs + (not activation.degree) + bool(bias)) + bool(offset)

@@ -68,6 +68,8 @@ def sign_patterns(
     searched for (`reach` = tol); where more than max_patterns are exact, `complete` is False. Symmetries of φ (the
     sigmoid's) are listed only where that is cheap. A user's φ without a declared reflection has the empty set alone.
 
+    network  the network
+
     >>> f = Network([[1.0, 0.0, -1.0, 0.0], [0.0, 1.0, -1.0, 2.0]])
     >>> sign_patterns(f).patterns.astype(int)
     array([[0, 0, 0, 0],

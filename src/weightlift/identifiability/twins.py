@@ -30,6 +30,8 @@ def twin(
     null space, with root mean square 1. Weights W (d, k) alone stand for a ReLU network without biases, and aᵢ random in
     ±[1/2, 3/2] outside of the subset.
 
+    rng  a seed or a generator
+
     >>> f, g = twin(np.array([[1.0, 0.0, 2.0], [0.0, 1.0, 3.0]]))
     >>> X = np.array([[0.3, -1.0], [1.0, 2.0]])
     >>> np.allclose(f.predict(X), g.predict(X), atol=1e-14), f.equivalent(g)

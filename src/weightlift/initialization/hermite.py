@@ -68,6 +68,11 @@ def hermite_init(
     order: ℓ, by default the least for which C(d+ℓ−1, ℓ) ≥ n_units. offset: whether f has a free constant c, so that T_0 says
     nothing about signs. max_memory: bytes that matrices on Sym^ℓ may take, by default half of the machine's.
 
+    samples     rows, as `samples.open` gives them
+    activation  φ, or its name in the catalogue
+    preset      "default", or "paper" for the steps of the paper
+    rng         a seed or a generator
+
     >>> import weightlift as wl
     >>> truth = wl.teachers.biased(6, 4, rng=0)
     >>> start = hermite_init(wl.samples.population(truth), 4)                    # exact coefficients

@@ -34,6 +34,10 @@ def with_large_biases(
 ) -> SignlessFit:
     """The function refined, with as many further units as its residual shows, up to n_units altogether.
 
+    samples     rows, as `samples.open` gives them
+    offset      whether c is free
+    iterations  Gauss–Newton steps of a refinement, at most
+
     >>> import weightlift as wl
     >>> truth = Network(np.eye(5)[:, :3], a=[1.0, -1.0, 2.0], b=[0.3, -0.5, 2.5])
     >>> rows = wl.samples.open(*wl.draw(truth, 5000, rng=0))

@@ -41,6 +41,9 @@ def magnitudes_and_signs(
     """RECMAGSIGN for unit directions U (d, k), in every parity case and for non-homogeneous φ.
 
     center: ν (d,), the mean of the raw inputs in whitened coordinates; the network has the biases it causes.
+
+    samples     rows, as `samples.open` gives them
+    activation  φ, or its name in the catalogue
     """
     choice = choose_moments(activation)
     beta = np.zeros(U.shape[1]) if center is None else center @ U

@@ -63,6 +63,10 @@ def overcomplete_init(
 ) -> OvercompleteInit:
     """Starts for a ReLU network of n_units units with biases, more than there are inputs (fewer do as well).
 
+    samples       rows, as `samples.open` gives them
+    contractions  directions u in which T_5 is contracted, a start each
+    rng           a seed or a generator
+
     >>> import weightlift as wl
     >>> truth = wl.teachers.smoothed(wl.teachers.biased(4, 6, rng=0), 0.1, rng=1)
     >>> start = overcomplete_init(wl.samples.population(truth), 6)

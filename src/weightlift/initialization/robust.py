@@ -85,6 +85,9 @@ def robust_init(samples: Samples, n_units: int | None = None, *, rng: np.random.
     """The robust stage from rows alone, k ≤ d: as many units as T_2 shows above its noise, at most n_units, and their function.
 
     Their biases come from T_2, T_3 and T_4: T_0 and T_1 hold the linear parts of the units that cannot be seen.
+
+    samples  rows, as `samples.open` gives them
+    rng      a seed or a generator
     """
     rng = generator(rng)
     seen = estimate_rank(remove_linear(samples, implicit=samples.d > 500), SecondMoment(), rng=rng).rank
@@ -98,6 +101,10 @@ def robust_init(samples: Samples, n_units: int | None = None, *, rng: np.random.
 
 def robust_fit(samples: Samples, estimate: Network, *, sharpen: bool = True) -> RobustFit:
     """Learn the function from estimates of its ReLU units, up to sign and with or without those that are hardly visible.
+
+    samples   rows, as `samples.open` gives them
+    estimate  the units, as `robust_init` or any other start gives them
+    sharpen   whether one Gauss–Newton step on the rows improves the units before the last fit
 
     >>> import weightlift as wl
     >>> truth = Network(np.eye(5)[:, :3], a=[1.0, -1.0, 2.0], b=[0.3, -0.5, 5.0])

@@ -52,6 +52,12 @@ def tensor_init(
     """Algorithm 1. `split` partitions the rows in three, one part a moment, as the theory wants it; see `leading_subspace`
     for `subspace` ("paper" always uses "power"). `center`: see `magnitudes_and_signs`.
 
+    samples     rows, as `samples.open` gives them
+    n_units     k
+    activation  φ, or its name in the catalogue
+    preset      "default", or "paper" for the steps of the paper
+    rng         a seed or a generator
+
     >>> import weightlift as wl
     >>> truth = wl.teachers.conditioned(10, 3, activation="squared_relu", rng=0)
     >>> start = tensor_init(wl.samples.population(truth), 3, "squared_relu")     # exact moments

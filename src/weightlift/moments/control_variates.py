@@ -22,18 +22,26 @@ def remove_linear(samples: Samples, *, implicit: bool = False) -> Samples:
     """The samples with y replaced by its residual on [1, x].
 
     Dense: normal equations, O(n d²) once. Implicit: conjugate gradients on products with X alone, O(n d) a step.
+
+    implicit  conjugate gradients instead of normal equations, for many inputs
     """
     coefficients = _conjugate_gradients(samples) if implicit else _least_squares(samples, None)
     return samples.map(Residual(Polynomial(None, coefficients)))
 
 
 def remove_quadratic(samples: Samples, V: np.ndarray) -> Samples:
-    """The samples with y replaced by its residual on {1, s, sᵢsⱼ}, s = Vᵀx; O(n d k + n k⁴)."""
+    """The samples with y replaced by its residual on {1, s, sᵢsⱼ}, s = Vᵀx; O(n d k + n k⁴).
+
+    V  (d, k), orthonormal columns
+    """
     return samples.map(Residual(quadratic_fit(samples, V)))
 
 
 def quadratic_fit(samples: Samples, V: np.ndarray) -> Polynomial:
-    """The least-squares polynomial of degree 2 inside V, whose columns are orthonormal."""
+    """The least-squares polynomial of degree 2 inside V, whose columns are orthonormal.
+
+    samples  rows, as `samples.open` gives them
+    """
     return Polynomial(V, _least_squares(samples, V))
 
 

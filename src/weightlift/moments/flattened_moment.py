@@ -95,6 +95,9 @@ class FlattenedProduct:
 def hermite_coefficient(samples: Samples, order: int) -> np.ndarray:
     """T_order = E[y He_order(x)], the whole tensor (d, …, d), for small d  [awasthi2021, eq. (6); exact by Lemma 3.5].
 
+    samples  rows, as `samples.open` gives them
+    order    of the tensor: d^order numbers are formed
+
     >>> import weightlift as wl
     >>> net = wl.Network([[1.0], [0.0]], a=[2.0], b=[1.0])
     >>> hermite_coefficient(wl.samples.population(net), 2)      # 2 e^{−1/2}/√(2π) e₁e₁ᵀ
@@ -105,7 +108,13 @@ def hermite_coefficient(samples: Samples, order: int) -> np.ndarray:
 
 
 def moment_operator(samples: Samples, half: int, filled: int = 0, alpha: np.ndarray | None = None) -> LinearOperator:
-    """T_{2ℓ+q}(·, ·, α^q) as a SciPy operator on Sym^ℓ; every product is one pass over the rows."""
+    """T_{2ℓ+q}(·, ·, α^q) as a SciPy operator on Sym^ℓ; every product is one pass over the rows.
+
+    samples  rows, as `samples.open` gives them
+    half     ℓ
+    filled   q, how many places α fills
+    alpha    α (d,), needed where q > 0
+    """
     from scipy.sparse.linalg import LinearOperator
 
     D = symmetric_dimension(samples.d, half)

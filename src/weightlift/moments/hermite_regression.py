@@ -56,6 +56,8 @@ class HermitePolynomial:
 def hermite_regression(samples: Samples, degree: int) -> HermitePolynomial:
     """The least-squares polynomial of the given total degree; of a population its exact projection.
 
+    samples  rows, as `samples.open` gives them
+
     >>> import weightlift as wl
     >>> truth = wl.teachers.biased(3, 4, rng=0)
     >>> fit = hermite_regression(wl.samples.population(truth), 4)

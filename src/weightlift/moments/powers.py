@@ -44,6 +44,8 @@ class PowerMoments:
 def power_form(samples: Samples, order: int) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
     """The tensor T_order of the samples as `decomposition.fit_implicit` wants it: U → (T(uᵢ, …, uᵢ), T(I, uᵢ, …, uᵢ)).
 
+    order  of the tensor
+
     >>> import weightlift as wl
     >>> from weightlift.decomposition import fit_implicit
     >>> truth = wl.teachers.biased(4, 6, rng=0)

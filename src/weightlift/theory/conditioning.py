@@ -50,6 +50,8 @@ class Conditioning:
 def conditioning(net: Network) -> Conditioning:
     """κ, λ, ν, ρ, τ of a network.
 
+    net  the network
+
     >>> c = conditioning(Network([[2.0, 0.0], [0.0, 1.0]], a=[1.0, -3.0], activation="squared_relu"))
     >>> c.kappa, c.lambda_, c.nu, c.p, c.M0
     (2.0, 2.0, 3.0, 1.0, 72.0)

@@ -40,6 +40,9 @@ class HermiteObjective:
 def hermite_objective(student: Network, teacher: Network, max_order: int, *, min_order: int = 0) -> HermiteObjective:
     """The objective of the orders min_order … max_order.
 
+    student  the network whose distance is measured
+    teacher  the planted network
+
     >>> f, g = Network([[1.0], [0.0]]), Network([[0.0], [1.0]])               # (x₁)₊ and (x₂)₊
     >>> hermite_objective(f, g, 3).terms * 2 * np.pi                          # 0, 2·¼·2π, 2·½
     array([0.        , 3.14159265, 1.        , 0.        ])

@@ -96,19 +96,33 @@ class Contraction:
 def hessian_bounds(
     teacher: Network, samples: Samples | None = None, *, at: Network | None = None, dirac: bool = True
 ) -> HessianBounds:
-    """The Hessian at a network (the truth unless given) against Theorem 4.2: on rows, or of the population without any."""
+    """The Hessian at a network (the truth unless given) against Theorem 4.2: on rows, or of the population without any.
+
+    teacher  the planted network
+    samples  rows; None takes the population
+    dirac    with the singular part of φ″, as `population_hessian`
+    """
     student = teacher if at is None else _around(teacher, at)
     spectrum = population_spectrum(student, teacher, dirac=dirac) if samples is None else empirical_spectrum(samples, student)
     return HessianBounds(spectrum, conditioning(teacher))
 
 
 def population_spectrum(student: Network, teacher: Network, *, dirac: bool = True) -> Spectrum:
-    """Extreme eigenvalues of the Hessian of the population risk in W."""
+    """Extreme eigenvalues of the Hessian of the population risk in W.
+
+    student  the network at which it is taken
+    teacher  the planted network
+    dirac    with the singular part of φ″, as `population_hessian`
+    """
     return _extremes(population_hessian(*compressed(student, teacher), dirac=dirac))
 
 
 def empirical_spectrum(samples: Samples, student: Network, *, curvature: bool = True) -> Spectrum:
-    """Extreme eigenvalues of the Hessian of the empirical risk in W; without `curvature`, of JᵀJ."""
+    """Extreme eigenvalues of the Hessian of the empirical risk in W; without `curvature`, of JᵀJ.
+
+    samples  rows, as `samples.open` gives them
+    student  the network at which it is taken
+    """
     if student.W.size <= LIMITS.dense:
         return _extremes(to_numpy(samples.mean(Hessian(student, curvature))[0]))
     from scipy.sparse.linalg import eigsh
@@ -122,7 +136,12 @@ def empirical_spectrum(samples: Samples, student: Network, *, curvature: bool = 
 
 
 def hessian_operator(samples: Samples, student: Network, *, curvature: bool = True) -> Any:
-    """The Hessian of the empirical risk in W as a SciPy LinearOperator on W.ravel(), one pass over the rows a product."""
+    """The Hessian of the empirical risk in W as a SciPy LinearOperator on W.ravel(), one pass over the rows a product.
+
+    samples    rows, as `samples.open` gives them
+    student    the network at which it is taken
+    curvature  with the φ″ term; False gives JᵀJ
+    """
     from scipy.sparse.linalg import LinearOperator
 
     def product(u: np.ndarray) -> np.ndarray:
@@ -143,6 +162,10 @@ def positive_definite_radius(
     """Along random directions D, the first t at which the Hessian at W* + t ‖W*‖ D/‖D‖ is not positive definite.
 
     Found on a grid of `reach`/16 and by bisection from there: a loss that is regained within a grid step may be missed.
+
+    teacher  the planted network
+    samples  rows; None takes the population
+    rng      a seed or a generator
     """
     if directions < 1 or not 0 < reach < np.inf:
         raise ArgumentError(f"directions must be at least 1 and reach positive and finite, not {directions} and {reach}.")
@@ -168,6 +191,10 @@ def contraction(
     """Gradient descent from `start` with step 1/M, M the measured λ_max, on `rows` fresh rows a step  [zhong2017, Theorem 4.4].
 
     rows=None descends on the population risk. The theorem speaks of smooth φ, Property 3.3(a), and noiseless y.
+
+    teacher  the planted network
+    steps    of the descent
+    rng      a seed or a generator
     """
     if steps < 1 or (rows is not None and rows < 1):
         raise ArgumentError(f"steps and rows must be at least 1, not {steps} and {rows}.")

@@ -134,7 +134,10 @@ def separated_bound(teacher: Network, student: Network) -> SeparatedBound:
 
 
 def random_weights(teacher: Network, student: Network) -> RandomWeights:
-    """The quantities of Theorem 3 for the weights of `teacher`, as `teachers.centered_gaussian` draws them, and estimates."""
+    """The quantities of Theorem 3 for the weights of `teacher`, as `teachers.centered_gaussian` draws them, and estimates.
+
+    student  the estimates, a network as wide
+    """
     _check_pair(teacher, student)
     (d, r), phi = teacher.W.shape, teacher.activation
     trivial = trivial_predictors(teacher)

@@ -96,6 +96,10 @@ def noisy_descent(
     """Algorithm 1 from `start` with everything that Theorem 4.2 speaks of measured on the way  [zhang2019].
 
     noise_norm: ν, as `Noise.sub_gaussian_norm` gives it. step: 1/(2L) unless given, L measured at the truth and the start.
+
+    teacher     the planted network
+    samples     rows, as `samples.open` gives them
+    iterations  steps of the descent
     """
     _check(teacher, start)
     if iterations < 1 or not noise_norm >= 0:
@@ -131,6 +135,9 @@ def gradient_parts(samples: Samples, student: Network, teacher: Network) -> Grad
     """The gradient of the empirical risk by half-space covariances, (3.2) and (3.3); O(N d² K²), for inspection.
 
     Equal to `Gradient` on every sample; the teacher's weights only separate its signal from its noise.
+
+    samples  rows, as `samples.open` gives them
+    student  the network at which it is taken
     """
     _check(teacher, student)
     own, other, noise = (to_numpy(s) for s in samples.mean(_HalfSpaces(student, teacher)))

@@ -41,7 +41,11 @@ def population_risk(student: Network, teacher: Network, *, noise_std: float = 0.
 
 
 def population_gradient(student: Network, teacher: Network) -> np.ndarray:
-    """The gradient of the population risk in W, (d, k)."""
+    """The gradient of the population risk in W, (d, k).
+
+    student  the network at which it is taken
+    teacher  the planted network
+    """
     _check_inputs(student, teacher)
     _check_differentiable(student)
     gradient = np.zeros_like(student.W)
@@ -57,6 +61,9 @@ def population_hessian(student: Network, teacher: Network, *, curvature: bool = 
 
     dirac: with the singular part of φ″; without it the result is what empirical Hessians converge to.
     curvature: with the φ″ term; False gives JᵀJ.
+
+    student  the network at which it is taken
+    teacher  the planted network
     """
     _check_inputs(student, teacher)
     _check_differentiable(student)

@@ -105,7 +105,10 @@ def check_properties(activation: str | Activation, *, scales: Sequence[float] | 
 
 
 def properties_table(which: Iterable[str | Activation] = THEOREM_35) -> str:
-    """One line an activation: the constants where a property holds, why where it fails  [zhong2017, Theorem 3.5]."""
+    """One line an activation: the constants where a property holds, why where it fails  [zhong2017, Theorem 3.5].
+
+    which  activations or their names
+    """
     checked = [check_properties(activation) for activation in which]
     rows = [["activation", "3.1", "3.2", "3.3", "5.3", "fails"], *(_row(properties) for properties in checked)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]

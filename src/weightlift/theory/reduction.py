@@ -80,6 +80,8 @@ def power_sums(tensor: ArrayLike, following: ArrayLike | None = None, *, n_units
 
     Refused are tensors that are not symmetric, and those that no r unit vectors have: a full trace of even order that is no
     whole number (or not n_units), or a norm above r.
+
+    tensor  T⁽ˡ⁾ (d, …, d)
     """
     tops = [symmetric_tensor(tensor)]
     if following is not None:
@@ -116,6 +118,12 @@ def decompose_by(
     The weights of the network found, each to length one, are the factors. The residual says how well they reproduce the tensor
     with free coefficients; those of the true wᵢ are 1 (for odd ℓ; for even ℓ the signs of wᵢ are not in the tensor).
 
+    following   T⁽ˡ⁺¹⁾ where it is known: its traces give the orders of the other parity
+    activation  φ of the networks that are learned, a polynomial
+    n           rows that the learner is given
+    n_units     r where it is known
+    rng         a seed or a generator
+
     >>> import weightlift as wl
     >>> W = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0][:, :2]
     >>> T = wl.decomposition.compose([1.0, 1.0], W, 3)
@@ -138,6 +146,8 @@ def polynomial_coefficients(activation: Activation) -> np.ndarray | None:
     """s₀, s₁, …, s_ℓ of a φ that is a polynomial of degree ℓ ≤ 12; None for any other.
 
     Read from the catalogue's, interpolated for others: a polynomial agrees with its interpolant everywhere.
+
+    activation  φ, or its name in the catalogue
 
     >>> from weightlift import activations
     >>> polynomial_coefficients(activations.quadratic), polynomial_coefficients(activations.tanh)

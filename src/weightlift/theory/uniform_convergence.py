@@ -54,7 +54,12 @@ class GradientDeviation:
 def local_constants(
     teacher: Network, *, radius: float | None = None, points: int = 16, rng: int | np.random.Generator = 0
 ) -> LocalConstants:
-    """μ and L over the truth and random networks at most `radius` away (σ_K/(λκ³K²) unless given)."""
+    """μ and L over the truth and random networks at most `radius` away (σ_K/(λκ³K²) unless given).
+
+    teacher  the planted network
+    points   random networks in the ball
+    rng      a seed or a generator
+    """
     c = conditioning(teacher)
     radius = _radius(teacher) if radius is None else radius
     spectra = [population_spectrum(net, teacher) for net in (teacher, *_ball(teacher, radius, points, rng))]
@@ -74,6 +79,12 @@ def gradient_deviation(
     """How far the gradient on the rows is from the population's, at the truth and at random networks in the ball.
 
     noise_norm: the sub-Gaussian norm ν of the noise in y, as `Noise.sub_gaussian_norm` gives it.
+
+    teacher  the planted network
+    samples  rows, as `samples.open` gives them
+    radius   of the ball; that of the theorem unless given
+    points   random networks in the ball
+    rng      a seed or a generator
     """
     radius = _radius(teacher) if radius is None else radius
     nets = [teacher, *_ball(teacher, radius, points, rng)]
