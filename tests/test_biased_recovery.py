@@ -33,7 +33,7 @@ def test_too_few_rows_for_moments_cost_nothing():
     first = found.stages[0]
     assert first.name == "tensor start"
     assert first.starts == 0
-    assert first.passes <= 3
+    assert first.passes <= 6  # five open the rows, one asks whether they are Gaussian
     assert "rows" in first.outcome
 
 

@@ -58,6 +58,10 @@ class OutOfMemoryError(WeightliftError, MemoryError):
     """A device has no room even for the smallest blocks of rows."""
 
 
+class TimeSpentError(WeightliftError, TimeoutError):
+    """The time that a call was given is spent."""
+
+
 class ClusterError(WeightliftError, ConnectionError):
     """The cluster that holds the rows is gone, or has no worker left."""
 

@@ -62,7 +62,7 @@ def test_more_units_than_inputs(name, bias, seed):
     width = wide_enough(rows, k, truth.activation, bias=bias)
     assert width == 2 * k
     starts = (
-        hyperplanes(rows, k, width, truth.activation, bias=bias, offset=False, energy=energy, rng=rng) for _ in range(4)
+        hyperplanes(rows, k, width, truth.activation, free="Wa" + "b" * bias, energy=energy, rng=rng) for _ in range(4)
     )
     found = next((f for f in starts if f.risk < 1e-24 * energy), None)
     assert found is not None

@@ -11,8 +11,8 @@ from tests.catalogue import name as name_of
 import weightlift as wl
 from weightlift import activations, samples
 from weightlift.network import Network
+from weightlift.recovery.door import Counted
 from weightlift.risk import Students
-from weightlift.samples.counting import Counted
 from weightlift.search import Budget, Ending, candidates
 from weightlift.search.annealing import annealing, softened
 from weightlift.search.consolidate import consolidate
@@ -158,7 +158,7 @@ def run(n=60, seed=0, noise=0.0, max_work=2000.0, deadline=math.inf):
     source = Counted(samples.open(X, y))
     budget, rng = Budget(max_work, deadline), np.random.default_rng(seed)
     found = list(candidates(source, 2, truth.activation, bias=False, offset=False, budget=budget, rng=rng))
-    return found, source.tally.passes
+    return found, source.passes
 
 
 def test_no_round_is_worked_that_nobody_asks_for():
@@ -167,13 +167,13 @@ def test_no_round_is_worked_that_nobody_asks_for():
     found = candidates(
         source, 2, truth.activation, bias=False, offset=False, budget=Budget(), rng=np.random.default_rng(0)
     )
-    assert source.tally.passes == 0
+    assert source.passes == 0
     first = next(found)
-    passes = source.tally.passes
+    passes = source.passes
     assert len(first.attempts) == 1
     assert first.network.equivalent(truth, 1e-6)
     found.close()
-    assert source.tally.passes == passes > 0
+    assert source.passes == passes > 0
 
 
 def test_search_repeats_with_its_seed():
@@ -209,5 +209,5 @@ def test_starts_share_their_products():
         students = random_students(5, 2, S, truth.activation, bias=0.0, rng=np.random.default_rng(0))
         source = Counted(samples.open(X, y))
         fit = gauss_newton(source, replace(students, a=np.ones((S, 2))), free="Wa", iterations=5, tol=0.0)
-        counts.append(source.tally.passes / fit.iterations)
+        counts.append(source.passes / fit.iterations)
     assert counts[1] <= counts[0] + 1

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from weightlift.activations import Activation
 from weightlift.diagnose.identifiable import Shape, base_name
 from weightlift.diagnose.limits import LIMITS
-from weightlift.recovery.problem import HELDOUT, LEAST_HELDOUT
+from weightlift.recovery.limits import LIMITS as RECOVERY
 from weightlift.search.expand_prune import WIDE_FIRST
 
 SMOOTH = ("tanh", "sigmoid")  # measured ones with lengths of their own
@@ -42,7 +42,7 @@ class Measured:
         """Training rows a parameter."""
         p = self.n_units * (self.n_inputs + self.bias + (self.activation in SMOOTH))
         n = round(self.ratio * p)
-        return (n - max(LEAST_HELDOUT, HELDOUT * n)) / p
+        return (n - max(RECOVERY.heldout_rows, RECOVERY.heldout_share * n)) / p
 
     @property
     def all_right(self) -> bool:
@@ -204,4 +204,4 @@ def _family(phi: Activation, bias: bool) -> tuple[Measured, ...]:
 
 def _with_heldout(training: float) -> int:
     """Rows in all, of which 16 or a twentieth are held out."""
-    return math.ceil(max(training + LEAST_HELDOUT, training / (1 - HELDOUT)))
+    return math.ceil(max(training + RECOVERY.heldout_rows, training / (1 - RECOVERY.heldout_share)))

@@ -16,6 +16,7 @@ import numpy as np
 from weightlift.activations import Activation
 from weightlift.estimator.limits import LIMITS
 from weightlift.network import Network
+from weightlift.recovery import Request
 from weightlift.refinement import gauss_newton
 from weightlift.risk import Students
 from weightlift.samples import Samples, Scaling
@@ -45,42 +46,32 @@ class Regularized:
     trials: tuple[Tried, ...]
 
 
-@dataclass(frozen=True)
-class Ridge:
-    """What is asked for; one width and one α are taken as they are."""
-
-    activation: Activation
-    widths: Sequence[int]
-    alphas: Sequence[float]
-    bias: bool
-    offset: bool
-    standardize: bool
-    given: Network | None  # to try beside random starts
-    tol: float
-    max_work: float
-
-    @property
-    def free(self) -> str:
-        return "Wa" + "b" * self.bias + "c" * self.offset
-
-
 def regularized_fit(
-    X: np.ndarray, y: np.ndarray, w: np.ndarray | None, ridge: Ridge, *, rng: np.random.Generator
+    rows: tuple[np.ndarray, np.ndarray, np.ndarray | None],
+    request: Request,
+    *,
+    alpha: float | str,
+    standardize: bool = True,
+    given: Network | None = None,
+    tol: float,
+    rng: np.random.Generator,
 ) -> Regularized:
-    """See the module's docstring."""
-    scaled = ridge.standardize
-    frame = Frame.of(X, y, w, centred=ridge.bias, offset=ridge.offset) if scaled else Frame.trivial(X.shape[1])
+    """See the module's docstring; a width and a positive α that are asked for are taken. given: to try beside random starts."""
+    X, y, w = rows
+    widths = LIMITS.widths if request.n_units == "auto" else (int(request.n_units),)
+    alphas = ALPHAS if alpha in ("auto", 0) else (float(alpha),)
+    frame = Frame.of(X, y, w, centred=request.bias, offset=request.offset) if standardize else Frame.trivial(X.shape[1])
     Z, t = frame.columns.inputs(X), frame.targets(y)
-    start = None if ridge.given is None else balanced(frame.on_network(ridge.given))
-    plan = Plan(ridge.activation, ridge.free, ridge.tol, int(rng.integers(2**31)), start)
-    trials, work = _choose(Z, t, w, ridge.widths, ridge.alphas, plan, ridge.max_work)
+    start = None if given is None else balanced(frame.on_network(given))
+    plan = Plan(request.phi, request.free, tol, int(rng.integers(2**31)), start)
+    trials, work = _choose(Z, t, w, widths, alphas, plan, request.budget().max_work)
     best = min(trials, key=lambda trial: trial.risk)
-    path = [alpha for alpha in sorted(ridge.alphas, reverse=True) if alpha > best.alpha and not best.given]
+    path = [larger for larger in sorted(alphas, reverse=True) if larger > best.alpha and not best.given]
     students = plan.starts(Z.shape[1], best.width, LIMITS.last_starts, given=best.given)
     samples = open_samples(Z, t, sample_weight=w)
-    for alpha in [*path, best.alpha]:
-        steps = LIMITS.last_steps if alpha == best.alpha else LIMITS.steps
-        fit = gauss_newton(samples, students, free=plan.free, iterations=steps, tol=plan.tol, ridge=alpha)
+    for ridge in [*path, best.alpha]:
+        steps = LIMITS.last_steps if ridge == best.alpha else LIMITS.steps
+        fit = gauss_newton(samples, students, free=plan.free, iterations=steps, tol=tol, ridge=ridge)
         students, work = fit.students, work + fit.iterations * students.shape[1]
     return Regularized(frame.undo(fit.network), best.alpha, work, trials)
 

@@ -17,7 +17,7 @@ Cost    a dozen passes of O(n d) and a refinement a unit.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -47,18 +47,20 @@ def with_large_biases(
     """
     size = float(to_numpy(samples.fold(_Largest(samples.d))[0]))
     fit = _refined(samples, function, offset, iterations)
+    steps = fit.iterations
     while fit.function.n_units < n_units:
         spike = find_spike(samples.map(Residual(fit.function)), floor=LIMITS.spike_rounding * size)
         if spike is None:
             break
         w, b, a = spike
         wider = _refined(samples, _joined(samples, fit.function, w, b, a), offset, iterations)
+        steps += wider.iterations
         if not wider.risk < fit.risk * (1.0 - LIMITS.spike_chance * (samples.d + 2) / samples.n):
             break
         if not _within_reach(samples, wider.function):
             break
         fit = wider
-    return fit
+    return replace(fit, iterations=steps)
 
 
 def find_spike(residuals: Samples, *, floor: float = 0.0) -> tuple[np.ndarray, float, float] | None:

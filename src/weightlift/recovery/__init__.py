@@ -2,63 +2,43 @@
 
 Route   inputs are whitened; a tensor start is refined by Gauss–Newton where moments can give one; else, or when its
         certificate says no, annealed starts are searched; each answer is judged by `certify` on rows that the fit never saw.
+        A fit that agrees to rounding ends it, certified or not: no search can do better.
 Needs   moments: Gaussian x, or elliptical x for homogeneous φ without biases and offset; k ≤ d, but for ReLU with biases.
         Search, refinement and certificate: nothing of the inputs' law.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from weightlift.activations import Activation, get
+from weightlift.activations import Activation
 from weightlift.arguments import generator
 from weightlift.certificate import Certificate
-from weightlift.certificate.exactness import ROUNDING_FACTOR
-from weightlift.errors import ArgumentError, ShapeError
+from weightlift.evidence.information import MAX_CONDITION
 from weightlift.moments import remove_linear
-from weightlift.namespaces import is_array, to_numpy
-from weightlift.network import Network
+from weightlift.recovery.answers import Answer, explained, fit, judge
+from weightlift.recovery.limits import LIMITS
 from weightlift.recovery.problem import Problem
-from weightlift.recovery.stages import (
-    Answer,
-    StageReport,
-    search_stage,
-    seen_up_to_signs,
-    single_fit,
-    tensor_stage,
-    up_to_signs_stage,
-)
+from weightlift.recovery.reports import Recovery, StageReport
+from weightlift.recovery.request import Event, Request
+from weightlift.recovery.starts import Start, one_fit, stages
+from weightlift.samples import Samples
+from weightlift.samples import open as open_samples
+from weightlift.search import Budget, Ending
 from weightlift.subspace import SecondMoment, estimate_rank
 
-__all__ = ["Recovery", "StageReport", "recover"]
+__all__ = ["Event", "Recovery", "Request", "StageReport", "recover", "recovered"]
 
-DEFAULT_WORK = 15_000.0
-AROUND = (0, 1, -1, 2, -2, 3)  # widths tried beside the guess
-AT_ONCE, QUICK_SHARE = (0, 1, -1, 2, 3, 4, 5, 6), 1 / 40  # before that, with this share of the work each: exact fits come early
-
-
-@dataclass(frozen=True)
-class Recovery:
-    """The network, its certificate, what was tried, and the evidence for the width when it was not given."""
-
-    network: Network
-    certificate: Certificate
-    stages: tuple[StageReport, ...]
-    width_evidence: tuple[str, ...] = field(default=())
-
-    def __str__(self) -> str:
-        lines = [f"{self.network!r}: {self.certificate.status.name}", *(f"  {r}" for r in self.certificate.reasons)]
-        columns = ("units", "starts", "work", "passes", "seconds", "risk")
-        header = f"  {'stage':<34}" + "".join(f"{name:>9}" for name in columns) + "  outcome"
-        rows = [
-            f"  {s.name:<34}{s.width:>9}{s.starts:>9}{s.work:>9.0f}{s.passes:>9}{s.seconds:>9.2f}{s.risk:>9.1e}  {s.outcome}"
-            for s in self.stages
-        ]
-        return "\n".join([*lines, header, *rows, *(f"  {e}" for e in self.width_evidence)])
+CERTIFIED = "a candidate was certified"
+EXPLAINED = "a candidate agrees to rounding and is not certified: no search can do better"
+TIME_SPENT, WORK_SPENT = Ending.TIME_SPENT.value, Ending.WORK_SPENT.value
 
 
 def recover(
@@ -73,14 +53,18 @@ def recover(
     output_weights: str | ArrayLike = "free",
     method: str = "auto",
     max_work: float | None = None,
+    max_time: float | None = None,
+    callback: Callable[[Event], object] | None = None,
     rng: np.random.Generator | int = 0,
 ) -> Recovery:
     """Recover the units of y = Σ aᵢ φ(⟨wᵢ, x⟩ + bᵢ) + c from rows; X may be any `Samples`, then y is None.
 
     n_units: the width, or "auto". activation: φ, by name or as an `Activation`. bias, offset: whether b and c are fitted.
     sample_weight: (n,) ≥ 0, counts or inverse variances. output_weights: "free", or the known aᵢ, in any order.
-    method: "tensor" (moments alone, refined), "search", or "auto", both. max_work: a bound on the search in Gauss–Newton steps
-    of one start; it counts work, not time, so that the same seed gives the same answer. rng: the seed.
+    method: "tensor" (moments alone, refined), "search", or "auto", both. max_work: a bound on all stages in Gauss–Newton steps
+    of one start; it counts work, not time, so that the same seed gives the same answer. max_time: seconds after which no
+    further step begins; the best network so far is then judged and returned, and its certificate says so. callback: called with
+    an `Event` at every start, round and answer; an error that it raises ends the recovery. rng: the seed.
 
     >>> import weightlift as wl
     >>> truth = wl.teachers.conditioned(8, 3, activation="relu", rng=0)
@@ -89,104 +73,154 @@ def recover(
     >>> found.certificate.status.name, wl.match(found.network, truth).max_error < 1e-10
     ('EXACT', True)
     """
-    outputs = _known_outputs(output_weights, n_units)
-    bias, offset = _flag("bias", bias), _flag("offset", offset)
-    problem = Problem.of(X, y, sample_weight, get(activation), bias, offset, outputs, method, generator(rng))
-    work = DEFAULT_WORK if max_work is None else max_work
-    if not (isinstance(work, int | float | np.integer | np.floating) and work >= 0):
-        raise ArgumentError(f"max_work must be a number, at least 0, not {max_work!r}.")
+    request = Request(n_units, activation, bias, offset, output_weights, method, max_work, max_time, callback).checked()
+    return recovered(open_samples(X, y, sample_weight=sample_weight), request, generator(rng))
+
+
+def recovered(samples: Samples, request: Request, rng: np.random.Generator) -> Recovery:
+    """What `recover` does with a source of rows and a request that is checked."""
+    budget, watch = request.budget(), Watch(request, time.perf_counter())
+    problem = Problem.of(samples, request, rng)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"), problem.threads():
-        if n_units == "auto":
-            return _auto(problem, float(work))
-        if isinstance(n_units, bool) or not isinstance(n_units, (int, np.integer)) or n_units < 1:
-            raise ArgumentError(f"n_units must be a positive integer or 'auto', not {n_units!r}.")
-        return _recover(problem, int(n_units), float(work))
+        if request.n_units == "auto":
+            found = _auto(problem, budget, watch, rng)
+        else:
+            found = _of_width(problem, int(request.n_units), budget, watch, rng)
+    opening = problem.rows.passes - sum(stage.passes for stage in found.stages)
+    first = replace(found.stages[0], passes=found.stages[0].passes + opening)
+    certificate = _with_remarks(found.certificate, request, cut=budget.late())
+    return replace(found, certificate=certificate, stages=(first, *found.stages[1:]))
 
 
-def _recover(problem: Problem, width: int, max_work: float) -> Recovery:
-    """The stages in the order of their cost, until one is certified."""
-    stages: list[StageReport] = []
+def _of_width(problem: Problem, width: int, budget: Budget, watch: Watch, rng: np.random.Generator) -> Recovery:
+    """The stages in the order of their cost, until an answer is settled or the budget is spent."""
     answers: list[Answer] = []
-    if problem.rows.n <= problem.parameters(width):
-        single_fit(problem, width, stages, answers)
-    else:
-        if problem.method in ("auto", "tensor"):
-            up_to_signs = seen_up_to_signs(problem, width)
-            if width <= problem.rows.d or not up_to_signs:
-                tensor_stage(problem, width, stages, answers)
-            if up_to_signs and not _certified(answers):
-                up_to_signs_stage(problem, width, stages, answers)
-        if problem.method != "tensor" and not _settled(answers, width):
-            search_stage(problem, width, max_work, stages, answers)
-    certified = [answer for answer in answers if answer[2]]
-    _, network, certificate = min(certified or answers, key=lambda answer: answer[0])
-    if problem.outputs is not None and not certificate:
-        held = "The output weights were held at output_weights; where their signs or sizes may be wrong, 'free' fits them."
-        certificate = replace(certificate, reasons=(*certificate.reasons, held))
-    return Recovery(network, certificate, tuple(stages))
-
-
-def _auto(problem: Problem, max_work: float) -> Recovery:
-    """Widths around the rank of the residual second moment, in haste, then with care; the certificate refuses wrong ones."""
-    evidence, guess = _rank_evidence(problem)
-    best: Recovery | None = None
-    stages: list[StageReport] = []
-    quick = QUICK_SHARE * max_work
-    thorough = (max_work - quick * len(AT_ONCE)) / len(AROUND)
-    for steps, work in ((AT_ONCE, quick), (AROUND, thorough)):
-        for width in [guess + step for step in steps if guess + step >= 1]:
-            if problem.rows.n <= problem.parameters(width) and best is not None:
-                evidence.append(f"width {width}: more parameters than rows, not tried")
+    reports: list[StageReport] = []
+    for stage in (*stages(problem, width), one_fit):  # one fit with what is left, where no stage had an answer
+        if answers and (answers[-1].settled or budget.late() or stage is one_fit):
+            break
+        refined: list[Answer] = []
+        for start in stage(problem, width, budget, rng):
+            watch.tell(problem, start, (*answers, *refined))
+            if start.network is None:
                 continue
-            found = _recover(problem, width, work)
-            stages.extend(found.stages)
-            evidence.append(f"width {width}: {found.certificate.status.name}, {found.certificate.reasons[0]}")
-            if found.certificate:
-                return replace(found, stages=tuple(stages), width_evidence=tuple(evidence))
-            if best is None or found.certificate.residual_max < best.certificate.residual_max:
-                best = found
-    assert best is not None
-    return replace(best, stages=tuple(stages), width_evidence=tuple(evidence))
+            answer = judge(problem, fit(problem, start, start.budget.less(_work(refined))))
+            refined.append(answer)
+            watch.tell(problem, start, (*answers, *refined))
+            if answer.settled or start.budget.spent(_work(refined)):
+                break
+        done = _reported(start, refined, budget)
+        answers, reports = answers + refined, reports + done
+        work = sum(report.work for report in done)
+        budget, watch = budget.less(work), replace(watch, work=watch.work + work)
+    best = min([a for a in answers if a.certificate] or answers, key=lambda answer: answer.risk)
+    return Recovery(best.network, best.certificate, tuple(reports))
 
 
-def _rank_evidence(problem: Problem) -> tuple[list[str], int]:
-    """The number of directions in which the residual of y on [1, x] has a second moment above its noise."""
-    estimate = estimate_rank(remove_linear(problem.white), SecondMoment(), rng=problem.rng)
+def _auto(problem: Problem, budget: Budget, watch: Watch, rng: np.random.Generator) -> Recovery:
+    """The first width that is certified; else the narrowest that is exact, else the one that leaves the least."""
+    estimate = estimate_rank(remove_linear(problem.white), SecondMoment(), rng=rng)
     above = ", ".join(f"{abs(v):.3g}" for v in estimate.eigenvalues[: estimate.rank + 1])
-    sentence = f"rank {estimate.rank} of the second moment: eigenvalues {above} against a noise floor of {estimate.floor:.3g}"
-    return [sentence], max(1, estimate.rank)
+    evidence = [
+        f"rank {estimate.rank} of the second moment: eigenvalues {above} against a noise floor of {estimate.floor:.3g}"
+    ]
+    tried: list[Recovery] = []
+    for width, found in _widths(problem, max(1, estimate.rank), budget, watch, rng):
+        if found is None:
+            evidence.append(f"width {width}: more parameters than rows, not tried")
+            continue
+        tried.append(found)
+        evidence.append(f"width {width}: {found.certificate.status.name}, {found.certificate.reasons[0]}")
+    best = min(tried, key=_preference)
+    return replace(best, stages=tuple(s for found in tried for s in found.stages), width_evidence=tuple(evidence))
 
 
-def _known_outputs(output_weights: Any, n_units: int | str) -> np.ndarray | None:
-    if isinstance(output_weights, str):
-        if output_weights != "free":
-            raise ArgumentError(f"output_weights must be 'free' or an array of known weights, not {output_weights!r}.")
-        return None
-    if n_units == "auto":
-        raise ArgumentError("known output_weights need n_units, their number; pass it instead of 'auto'.")
-    try:
-        values = np.asarray(to_numpy(output_weights) if is_array(output_weights) else output_weights, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(f"output_weights must be 'free' or {n_units} real numbers ({error}).") from error
-    if values.shape != (n_units,):
-        raise ShapeError(f"output_weights must have shape ({n_units},), one known weight a unit, not {values.shape}.")
-    wrong = np.flatnonzero(~np.isfinite(values) | (values == 0))
-    if wrong.size:
-        raise ArgumentError(f"output_weights[{wrong[0]}] is {values[wrong[0]]:g}; known weights are finite and not zero.")
-    return values
+def _widths(
+    problem: Problem, guess: int, budget: Budget, watch: Watch, rng: np.random.Generator
+) -> Iterator[tuple[int, Recovery | None]]:
+    """Widths around the rank of the residual second moment, in haste, then with care; the certificate refuses wrong ones.
+
+    An exact fit ends it; where its information is singular, narrower ones follow for as long as they are exact."""
+    n, d, request = problem.rows.n, problem.rows.d, problem.request
+    quick = LIMITS.quick_share * budget.max_work
+    careful = (budget.max_work - quick * len(LIMITS.quick_widths)) / len(LIMITS.careful_widths)
+    plan = [(guess + step, quick) for step in LIMITS.quick_widths] + [(guess + step, careful) for step in LIMITS.careful_widths]
+    plan = [(width, enough) for width, enough in plan if width >= 1 and request.workable(n, d, width)] or [(1, quick)]
+    some = False
+    while plan and not (some and budget.spent(0.0)):
+        (width, enough), *plan = plan
+        if some and n <= problem.parameters(width):
+            yield width, None
+            continue
+        found, some = _of_width(problem, width, replace(budget, enough=enough), watch, rng), True
+        yield width, found
+        budget, watch = budget.less(found.work), replace(watch, work=watch.work + found.work)
+        if found.certificate:
+            return
+        if explained(found.certificate):
+            plan = [(width - 1, careful)] if width > 1 and _may_be_narrower(found.certificate) else []
 
 
-def _flag(name: str, value: Any) -> bool:
-    if value not in (False, True):
-        raise ArgumentError(f"{name} must be True or False, not {value!r}.")
-    return bool(value)
+def _may_be_narrower(certificate: Certificate) -> bool:
+    """Whether units may be superfluous: JᵀJ is singular, or was not even looked at."""
+    condition = certificate.condition
+    return certificate.sign_patterns is None and not (condition is not None and condition <= MAX_CONDITION)
 
 
-def _certified(answers: list[Answer]) -> bool:
-    return any(certificate for _, _, certificate in answers)
+def _preference(found: Recovery) -> tuple[bool, bool, float]:
+    exact = explained(found.certificate)
+    return not found.certificate, not exact, found.network.n_units if exact else found.certificate.residual_max
 
 
-def _settled(answers: list[Answer], width: int) -> bool:
-    """Certified, or an exact fit that stays ambiguous whatever is found: units may be reflected, or are linear on every row."""
-    exact = [c for _, _, c in answers if c.rounding_level <= ROUNDING_FACTOR]
-    return _certified(answers) or any(c.sign_patterns is not None or c.network.n_units > width for c in exact)
+def _reported(start: Start, refined: list[Answer], budget: Budget) -> list[StageReport]:
+    """The stage's own report, if it has one, and one for all of its refinements, of which the last is described."""
+    reports = []
+    if start.report is not None:
+        outcome = start.report.outcome or (TIME_SPENT if budget.late() else WORK_SPENT)
+        if refined and refined[-1].settled:
+            outcome = CERTIFIED if refined[-1].certificate else EXPLAINED
+        reports.append(replace(start.report, outcome=outcome))
+    if refined:
+        passes, seconds = sum(a.report.passes for a in refined), sum(a.report.seconds for a in refined)
+        last = refined[-1].report
+        reports.append(replace(last, starts=len(refined), work=_work(refined), passes=passes, seconds=seconds))
+    return reports
+
+
+def _work(answers: list[Answer]) -> float:
+    return sum(answer.report.work for answer in answers)
+
+
+def _with_remarks(certificate: Certificate, request: Request, *, cut: bool) -> Certificate:
+    """Beside a refusal: what was held fixed, and that time cut it short."""
+    held = "The output weights were held at output_weights; where their signs or sizes may be wrong, 'free' fits them."
+    remarks = [] if request.outputs is None else [held]
+    if cut and not explained(certificate):
+        remarks.append(f"max_time = {request.max_time:g} s was spent, and nothing was looked for beyond; raise it.")
+    return certificate if certificate else replace(certificate, reasons=(*certificate.reasons, *remarks))
+
+
+@dataclass(frozen=True, eq=False)
+class Watch:
+    """Who tells the callback where a recovery stands."""
+
+    request: Request
+    began: float  # of time.perf_counter
+    work: float = 0.0  # of the stages that have ended
+
+    def tell(self, problem: Problem, start: Start, answers: tuple[Answer, ...]) -> None:
+        request = self.request
+        if request.callback is None:
+            return
+        risk, network = math.inf, None if start.network is None else problem.undo(start.network)
+        if answers:
+            best = min(answers, key=lambda answer: answer.risk)
+            risk, network = best.risk / problem.energy, best.network
+        elif start.report is not None and network is not None:
+            risk = start.report.risk
+        seconds = time.perf_counter() - self.began
+        own = start.cost.work if start.report is None else start.report.work
+        share = (self.work + own) / request.max_work if request.max_work else 1.0
+        if request.max_time is not None:
+            share = max(share, seconds / request.max_time if request.max_time else 1.0)
+        request.callback(Event(start.stage, start.number, risk, min(1.0, share), seconds, network))

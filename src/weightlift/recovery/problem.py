@@ -1,113 +1,98 @@
-"""The rows of a recovery, split and whitened, and what is asked of them."""
+"""The rows of a recovery, split and made standard, and what is asked of them."""
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from weightlift.activations import Activation
 from weightlift.certificate import Certificate, certify
 from weightlift.certificate.verdict import SIZES
 from weightlift.errors import ArgumentError, SingularError, warn
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
+from weightlift.recovery.door import Counted
+from weightlift.recovery.limits import LIMITS
+from weightlift.recovery.reports import Cost
+from weightlift.recovery.request import Request
 from weightlift.refinement.gauss_newton import NEAR_ROUNDING
 from weightlift.risk import Risk, Students
 from weightlift.samples import Block, Covariance, Samples, Standardized
-from weightlift.samples import open as open_samples
-from weightlift.samples.counting import Counted
 from weightlift.threads import limited
-
-METHODS = ("auto", "tensor", "search")
-HELDOUT, LEAST_HELDOUT = 0.05, 16
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """The rows, split and whitened, and what is asked of them."""
+    """The rows, all through one door that counts the passes, and what is asked of them."""
 
-    rows: Samples  # all
-    train: Samples
-    heldout: Samples
-    white: Counted  # training rows, whitened
-    standard: Standardized  # of which these are the rows, counted
-    activation: Activation
-    bias: bool
-    offset: bool
-    outputs: np.ndarray | None  # known output weights
-    method: str
+    request: Request
+    rows: Counted  # all
+    train: Counted
+    heldout: Counted
+    standard: Standardized  # the training rows; they stay as they are where their covariance is singular
     energy: float  # ½ E y²
-    rng: np.random.Generator
 
     @classmethod
-    def of(
-        cls,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        activation: Activation,
-        bias: bool,
-        offset: bool,
-        outputs: np.ndarray | None,
-        method: str,
-        rng: np.random.Generator,
-    ) -> Problem:
-        if method not in METHODS:
-            raise ArgumentError(f"method must be one of {METHODS}, not {method!r}.")
-        rows = open_samples(X, y, sample_weight=sample_weight)
-        if not math.isfinite(rows.n):
+    def of(cls, source: Samples, request: Request, rng: np.random.Generator) -> Problem:
+        """Refuse what cannot work; split; standardise: three passes."""
+        if not math.isfinite(source.n):
             raise ArgumentError("X is a population without rows; draw some with weightlift.draw(network, n).")
+        request.check_size(source.n, source.d)
+        rows = Counted(source)
         energy, spread = _target(rows)
         if energy and not SIZES[0] ** 2 < 2 * energy < SIZES[1] ** 2:
             raise ArgumentError(f"y has the size {(2 * energy) ** 0.5:.0e}, whose powers vanish or overflow; divide y by it.")
         if not spread > 1e-24 * energy:
             raise ArgumentError("y is constant, or so small that its squares vanish; there is no unit to recover.")
-        share = min(0.5, max(HELDOUT, LEAST_HELDOUT / rows.n))
+        share = min(0.5, max(LIMITS.heldout_share, LIMITS.heldout_rows / rows.n))
         heldout, train = (part.persist() for part in rows.split(share, 1 - share, seed=int(rng.integers(2**31))))
         train = train if train.n >= 2 else rows
-        standard = _standardized(train, centred=bias)
-        white = Counted(standard.rows)
-        standard = replace(standard, rows=white)
-        return cls(rows, train, heldout, white, standard, activation, bias, offset, outputs, method, energy, rng)
+        return cls(request, rows, train, heldout, _standardized(train, centred=request.bias), energy)
+
+    @property
+    def white(self) -> Counted:
+        """The training rows as the fit sees them."""
+        assert isinstance(self.standard.rows, Counted)
+        return self.standard.rows
 
     def undo(self, network: Network) -> Network:
-        """From whitened to raw inputs; a bias that should be zero is."""
+        """From standard to raw inputs; a bias that should be zero is."""
         net = self.standard.undo(network)
-        return net if self.bias else replace(net, b=np.zeros(net.n_units))
+        return net if self.request.bias else replace(net, b=np.zeros(net.n_units))
 
     def risks(self, *networks: Network) -> np.ndarray:
-        """½ E r² of networks of whitened inputs on the training rows."""
+        """½ E r² of networks of standard inputs on the training rows."""
         return to_numpy(self.white.mean(Risk(Students.of(*networks)))[0])
 
     def exact(self, risk: float) -> bool:
         """Whether that risk says that the training rows are explained to nearly rounding level."""
         return bool(risk <= NEAR_ROUNDING * self.energy)
 
-    def certify(self, network: Network) -> Certificate:
-        return self._certify(network, self.train, self.heldout if self.heldout.n else None)
-
-    def certify_all(self, network: Network) -> Certificate:
-        return self._certify(network, self.rows, None)
-
-    def _certify(self, network: Network, rows: Samples, heldout: Samples | None) -> Certificate:
-        return certify(network, rows, bias=self.bias, offset=self.offset, heldout=heldout, rng=0)
-
-    @property
-    def free(self) -> str:
-        return "Wa" + "b" * self.bias + "c" * self.offset
-
     def parameters(self, width: int) -> int:
-        return width * (self.rows.d + self.bias + (self.activation.degree is None)) + self.offset
+        return self.request.parameters(self.rows.d, width)
+
+    def certify(self, network: Network, *, all_rows: bool = False) -> Certificate:
+        """Judged on the training rows and those held out; or on all of them, where all were fitted."""
+        bias, offset = self.request.bias, self.request.offset
+        heldout = None if all_rows or not self.heldout.n else self.heldout
+        return certify(network, self.rows if all_rows else self.train, bias=bias, offset=offset, heldout=heldout, rng=0)
+
+    def now(self) -> Cost:
+        """Passes and seconds at this moment, to be held against later."""
+        return Cost(0.0, self.rows.passes, time.perf_counter())
+
+    def since(self, before: Cost, work: float = 0.0) -> Cost:
+        """The passes and seconds between then and now."""
+        return Cost(work, self.rows.passes - before.passes, time.perf_counter() - before.seconds)
 
     @contextmanager
     def threads(self) -> Iterator[None]:
         """Small products run fastest on one thread."""
-        if self.rows.n * self.rows.d <= 4_000_000:
+        if self.rows.n * self.rows.d <= LIMITS.one_thread:
             with limited(1):
                 yield
         else:

@@ -10,6 +10,8 @@ Cost    two passes a step: normal equations O(n d² S k²/2) and the risk of the
 from __future__ import annotations
 
 import enum
+import math
+import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -71,6 +73,7 @@ def gauss_newton(
     damping: float = FIRST_DAMPING,
     unit: bool = False,
     first: bool = False,
+    deadline: float = math.inf,
 ) -> Refinement:
     """Minimise ½ E r² (+ ½ ridge ‖θ‖²) over the free parameters among W, a, b, c.
 
@@ -79,6 +82,7 @@ def gauss_newton(
     solver: "dense" normal equations, matrix-free "cg", or "auto" (dense up to 5,000 parameters, 30,000 on a GPU).
     unit: keep every (wᵢ, bᵢ) at length one; sizes then belong to the free output weights.
     first: end all starts once one of them is exact.
+    deadline: a moment of time.perf_counter after which no further step begins.
     """
     moves = Free.of(free)
     students = _students(samples, start)
@@ -100,7 +104,7 @@ def gauss_newton(
     dampings = _at(dampings, active)
     multiples = as_like(np.array(FACTORS), dampings)
     step = 0
-    while len(active) and step < iterations:
+    while len(active) and step < iterations and time.perf_counter() < deadline:
         step += 1
         part = students.take(active)
         factors = dampings[:, None] * multiples

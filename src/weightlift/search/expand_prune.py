@@ -16,6 +16,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -38,6 +39,7 @@ HYPERPLANE_ROUNDS = 3  # of those, where hyperplanes are sought; most starts fin
 EXTRA_UNITS = (0, 1, 2)  # widths of successive fresh batches beyond the asked one, where the rows determine them
 WIDE_FIRST = 1.15  # width of the first batch when units are many and rows plenty
 SOFT_STEPS, REHEAT_STEPS, LAST_STEPS, WIDE_STEPS = 8, 6, 30, 60
+START_STEPS = 50  # that a start takes to its end, of the about 70 that it may
 MAX_FLIPS, ZERO_OFFSET = 20, 1e-10
 SAME_RISK = 1e-6  # relative difference of risks that are one minimum
 RACE_AFTER = 2  # stages before half of the fresh starts are dropped
@@ -98,7 +100,6 @@ def candidates(
         n_units,
         activation,
         bias,
-        offset,
         free="Wa" + "b" * bias + "c" * (offset or shift),
         starts=_batch_size(samples, n_units, activation, bias),
         wide=wide_enough(samples, n_units, activation, bias=bias),
@@ -109,7 +110,7 @@ def candidates(
     best: _Ranked | None = None
     pool: _Ranked | None = None
     for number in itertools.count():
-        attempt, ranked = search.round(number, pool)
+        attempt, ranked = search.round(number, pool, budget.less(sum(a.work for a in attempts)))
         attempts += (attempt,)
         pool = (ranked if attempt.what == "fresh" or pool is None else pool.with_(ranked)).first(max(4, search.starts // 4))
         improved = best is None or bool(ranked.risks[0] < (1 - SAME_RISK) * best.risks[0])
@@ -131,41 +132,90 @@ class _Search:
     n_units: int
     activation: Activation
     bias: bool
-    offset: bool
     free: str
     starts: int
     wide: int  # units of a student beside a linear function; 0 for none
     energy: float  # ½ E y²
     rng: np.random.Generator
 
-    def round(self, number: int, pool: _Ranked | None) -> tuple[Attempt, _Ranked]:
-        """The number-th round, after which `pool` are the best so far, and what it found in the order of the risks."""
+    def round(self, number: int, pool: _Ranked | None, budget: Budget) -> tuple[Attempt, _Ranked]:
+        """The number-th round, with `pool` the best so far and that budget left: what it found in the order of the risks."""
         if self.wide and number % REFRESH < HYPERPLANE_ROUNDS:
             what, width, starts = "hyperplanes", self.wide, 1
-            ranked, work = self._hyperplanes()
+            ranked, work = self._hyperplanes(budget)
         elif number % REFRESH == 0 or pool is None:
-            what, starts, epoch = "fresh", self.starts, number // REFRESH
+            what, epoch = "fresh", number // REFRESH
             width = _width(self.samples, self.n_units, self.activation, epoch, self.bias)
-            ranked, work = self._fresh(width, spread=self.bias * (math.sqrt(self.samples.d) if epoch % 2 else 1.0))
+            spread = self.bias * (math.sqrt(self.samples.d) if epoch % 2 else 1.0)
+            batch = random_students(self.samples.d, width, self.starts, self.activation, bias=spread, rng=self.rng)
+            batch = _affordable(batch, budget, self._weight(width))
+            starts = batch.shape[1]
+            ranked, work = self._fresh(batch, budget)
         else:
             batch = perturbed(self.samples, pool.students, bias=self.bias, rng=self.rng)
+            batch = _affordable(batch, budget, 1.0)
             what, width, starts = "reheated", self.n_units, batch.shape[1]
-            ranked, work = _anneal(self.samples, batch, self.activation, self.free, reheating=True)
+            ranked, work = self._anneal(batch, budget, reheating=True)
         return Attempt(what, width, starts, work, float(ranked.risks[0])), ranked
 
-    def _hyperplanes(self) -> tuple[_Ranked, float]:
-        kind = {"bias": self.bias, "offset": self.offset}
-        found = hyperplanes(self.samples, self.n_units, self.wide, self.activation, energy=self.energy, rng=self.rng, **kind)
+    def _weight(self, width: int) -> float:
+        """Work of a step of one start that is wider than asked."""
+        return (width / self.n_units) ** 2
+
+    def _hyperplanes(self, budget: Budget) -> tuple[_Ranked, float]:
+        found = hyperplanes(
+            self.samples, self.n_units, self.wide, self.activation,
+            free=self.free, energy=self.energy, budget=budget, rng=self.rng,
+        )  # fmt: skip
         return _Ranked(Students.of(found.network), np.array([found.risk])), found.work
 
-    def _fresh(self, width: int, spread: float) -> tuple[_Ranked, float]:
+    def _fresh(self, batch: Students, budget: Budget) -> tuple[_Ranked, float]:
         """Random starts, pruned where they are wider than asked."""
-        batch = random_students(self.samples.d, width, self.starts, self.activation, bias=spread, rng=self.rng)
-        ranked, work = _anneal(self.samples, batch, self.activation, self.free, reheating=False)
-        if width == self.n_units:
+        ranked, work = self._anneal(batch, budget, reheating=False)
+        if batch.shape[2] == self.n_units:
             return ranked, work
-        ranked, spent = _pruned(self.samples, ranked, self.n_units, self.free, self.energy)
-        return ranked, work * (width / self.n_units) ** 2 + spent
+        ranked, spent = self._pruned(ranked, budget.less(work))
+        return ranked, work + spent
+
+    def _anneal(self, students: Students, budget: Budget, *, reheating: bool) -> tuple[_Ranked, float]:
+        """The batch through all stages; fresh starts race: the worse half is dropped on the way."""
+        work, damping, weight = 0.0, 0.1 if reheating else 1.0, self._weight(students.shape[2])
+        stages = annealing(self.activation, reheating=reheating)
+        for number, stage in enumerate(stages):
+            last = number == len(stages) - 1
+            if last and not stage.unit:
+                students = replace(students, W=students.W * stages[-2].gain, b=students.b * stages[-2].gain)
+            steps = LAST_STEPS if last else REHEAT_STEPS if reheating else SOFT_STEPS
+            fit = gauss_newton(
+                self.samples,
+                replace(students, activation=stage.activation),
+                free=self.free,
+                iterations=budget.steps(steps, work, starts=weight * students.shape[1]),
+                unit=stage.unit,
+                damping=0.01 if last else damping,
+                first=last,
+                deadline=budget.deadline,
+            )
+            work += weight * fit.iterations * students.shape[1]
+            students = fit.students
+            if not reheating and number == RACE_AFTER and students.shape[1] > 3:
+                students = students.take(np.argsort(fit.risks)[: (students.shape[1] + 1) // 2])
+        return _Ranked.of(students, fit.risks), work
+
+    def _pruned(self, ranked: _Ranked, budget: Budget) -> tuple[_Ranked, float]:
+        """The best wide student at the asked width: an exact one consolidated, another narrowed whatever that costs."""
+        samples, free, students = self.samples, self.free, ranked.first(1).students
+        unit = students.activation.degree is not None
+        options: dict[str, Any] = {"free": free, "damping": 1e-3, "unit": unit, "deadline": budget.deadline}
+        weight = self._weight(students.shape[2])
+        wide = gauss_newton(samples, students, iterations=budget.steps(WIDE_STEPS, starts=weight), **options)
+        work = weight * wide.iterations
+        network = consolidate(wide.network, offset="c" in free)
+        if network is None or network.n_units > self.n_units:
+            narrow = narrowed(samples, wide.students, self.n_units, free=free, energy=self.energy, budget=budget.less(work))
+            network, work = narrow.students.network(0), work + narrow.work
+        fit = gauss_newton(samples, network, iterations=budget.steps(LAST_STEPS, work), **options)
+        return _Ranked(fit.students, fit.risks), work + fit.iterations
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,39 +237,10 @@ class _Ranked:
         return _Ranked.of(self.students.joined(other.students), np.concatenate([self.risks, other.risks]))
 
 
-def _anneal(
-    samples: Samples, students: Students, activation: Activation, free: str, *, reheating: bool
-) -> tuple[_Ranked, float]:
-    """The batch through all stages; fresh starts race: the worse half is dropped on the way."""
-    work, damping = 0.0, 0.1 if reheating else 1.0
-    stages = annealing(activation, reheating=reheating)
-    for number, stage in enumerate(stages):
-        last = number == len(stages) - 1
-        if last and not stage.unit:
-            students = replace(students, W=students.W * stages[-2].gain, b=students.b * stages[-2].gain)
-        steps = LAST_STEPS if last else REHEAT_STEPS if reheating else SOFT_STEPS
-        students = replace(students, activation=stage.activation)
-        fit = gauss_newton(
-            samples, students, free=free, iterations=steps, unit=stage.unit, damping=0.01 if last else damping, first=last
-        )
-        work += fit.iterations * students.shape[1]
-        students = fit.students
-        if not reheating and number == RACE_AFTER and students.shape[1] > 3:
-            students = students.take(np.argsort(fit.risks)[: (students.shape[1] + 1) // 2])
-    return _Ranked.of(students, fit.risks), work
-
-
-def _pruned(samples: Samples, ranked: _Ranked, n_units: int, free: str, energy: float) -> tuple[_Ranked, float]:
-    """The best wide student at the asked width: an exact one consolidated, another narrowed whatever the last units cost."""
-    unit = ranked.students.activation.degree is not None
-    wide = gauss_newton(samples, ranked.first(1).students, free=free, iterations=WIDE_STEPS, damping=1e-3, unit=unit)
-    work = float(wide.iterations)
-    network = consolidate(wide.network, offset="c" in free)
-    if network is None or network.n_units > n_units:
-        narrow = narrowed(samples, wide.students, n_units, free=free, energy=energy)
-        network, work = narrow.students.network(0), work + narrow.work
-    fit = gauss_newton(samples, network, free=free, iterations=LAST_STEPS, damping=1e-3, unit=unit)
-    return _Ranked(fit.students, fit.risks), work + fit.iterations
+def _affordable(batch: Students, budget: Budget, weight: float) -> Students:
+    """As many of the starts, one at least, as the work left brings to their end."""
+    most = max(1.0, budget.max_work / (weight * START_STEPS))
+    return batch if most >= batch.shape[1] else batch.take(np.arange(int(most)))
 
 
 def _ending(attempts: tuple[Attempt, ...], rounding: float, budget: Budget) -> Ending | None:
@@ -228,7 +249,8 @@ def _ending(attempts: tuple[Attempt, ...], rounding: float, budget: Budget) -> E
         return Ending.SAME_MINIMUM
     if budget.late():
         return Ending.TIME_SPENT
-    return Ending.WORK_SPENT if budget.spent(sum(a.work for a in attempts)) else None
+    idle = not attempts[-1].work  # not one step of the batch was left
+    return Ending.WORK_SPENT if idle or budget.spent(sum(a.work for a in attempts)) else None
 
 
 def _same_minimum(attempts: tuple[Attempt, ...], rounding: float) -> bool:

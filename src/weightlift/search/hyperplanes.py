@@ -29,6 +29,7 @@ from weightlift.refinement.up_to_signs import signed
 from weightlift.risk import Students
 from weightlift.samples import Samples
 from weightlift.search.annealing import softened
+from weightlift.search.budget import UNBOUNDED, Budget
 from weightlift.search.narrowing import narrowed
 from weightlift.search.starts import random_students
 
@@ -77,28 +78,40 @@ def hyperplanes(
     width: int,
     activation: Activation,
     *,
-    bias: bool,
-    offset: bool,
+    free: str,
     energy: float,
+    budget: Budget = UNBOUNDED,
     rng: np.random.Generator,
 ) -> Hyperplanes:
-    """One start, to the end."""
+    """One start, to the end, or to that of the budget; the linear function takes up c where there are biases."""
+    bias, offset = "b" in free, "c" in free
     free = "Wa" + "b" * bias + "c" * (offset and not bias)
     students = random_students(samples.d, width + 1, 1, activation, bias=float(bias), rng=rng)
-    work = 0.0
+    work, weight, until = 0.0, (width / n_units) ** 2, budget.deadline
     for temperature in LIMITS.temperatures:
         soft = replace(students, activation=beside_line(softened(activation, temperature)))
-        fit = gauss_newton(samples, soft, free=free, iterations=LIMITS.soft_steps, unit=True)
-        students, work = fit.students, work + fit.iterations
+        steps = budget.steps(LIMITS.soft_steps, work, starts=weight)
+        fit = gauss_newton(samples, soft, free=free, iterations=steps, unit=True, deadline=until)
+        students, work = fit.students, work + fit.iterations * weight
     sharp = replace(students, activation=beside_line(activation))
-    fit = gauss_newton(samples, sharp, free=free, iterations=LIMITS.sharp_steps, tol=LIMITS.slow, unit=True, damping=0.01)
-    work = (work + fit.iterations) * (width / n_units) ** 2
-    narrow = narrowed(samples, fit.students, n_units, free=free, energy=energy, kept=1)
+    steps = budget.steps(LIMITS.sharp_steps, work, starts=weight)
+    fit = gauss_newton(
+        samples, sharp, free=free, iterations=steps, tol=LIMITS.slow, unit=True, damping=0.01, deadline=until
+    )
+    work += fit.iterations * weight
+    narrow = narrowed(samples, fit.students, n_units, free=free, energy=energy, kept=1, budget=budget.less(work))
+    work += narrow.work
     network = _signed(narrow.students.on_host(), activation, offset)
     last = gauss_newton(
-        samples, network, free=free + "c" * (offset and bias), iterations=LIMITS.last_steps, damping=1e-3, unit=True
+        samples,
+        network,
+        free=free + "c" * (offset and bias),
+        iterations=budget.steps(LIMITS.last_steps, work),
+        damping=1e-3,
+        unit=True,
+        deadline=until,
     )
-    return Hyperplanes(last.network, float(last.risks[0]), work + narrow.work + last.iterations)
+    return Hyperplanes(last.network, float(last.risks[0]), work + last.iterations)
 
 
 def beside_line(activation: Activation) -> Activation:

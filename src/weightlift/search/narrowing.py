@@ -18,6 +18,7 @@ from weightlift.refinement import gauss_newton
 from weightlift.refinement.normal_equations import OutputEquations
 from weightlift.risk import Students
 from weightlift.samples import Samples
+from weightlift.search.budget import UNBOUNDED, Budget
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,10 @@ class Narrow:
     work: float
 
 
-def narrowed(samples: Samples, wide: Students, n_units: int, *, free: str, energy: float, kept: int = 0) -> Narrow:
-    """The student `wide` (S = 1) with n_units units beside its last `kept` ones, which stay.
+def narrowed(
+    samples: Samples, wide: Students, n_units: int, *, free: str, energy: float, kept: int = 0, budget: Budget = UNBOUNDED
+) -> Narrow:
+    """The student `wide` (S = 1) with n_units units beside its last `kept` ones, which stay. Steps end with the budget.
 
     >>> import weightlift as wl
     >>> from weightlift.network import Network
@@ -58,23 +61,27 @@ def narrowed(samples: Samples, wide: Students, n_units: int, *, free: str, energ
     True
     """
     unit = wide.activation.degree is not None
-    options: dict[str, Any] = {"free": free, "unit": unit, "first": True, "damping": 1e-3}
+    options: dict[str, Any] = {"free": free, "unit": unit, "first": True, "damping": 1e-3, "deadline": budget.deadline}
     fit, work = gauss_newton(samples, wide, iterations=0, **options), 0.0
     while (width := fit.students.shape[2] - kept) > n_units:
-        costs = _deletion_costs(samples, fit.students, "c" in free, kept)
+        costs, weight = _deletion_costs(samples, fit.students, "c" in free, kept), (width / n_units) ** 2
         gone = costs.without_refit(LIMITS.free * float(fit.risks[0]) + LIMITS.exact * energy, width - n_units)
         if len(gone):
             rest = _units(fit.students, np.delete(np.arange(width + kept), gone))
-            fit = gauss_newton(samples, rest, iterations=LIMITS.glance, tol=LIMITS.slow, **options)
-            work += fit.iterations * (width / n_units) ** 2
+            steps = budget.steps(LIMITS.glance, work, starts=weight)
+            fit = gauss_newton(samples, rest, iterations=steps, tol=LIMITS.slow, **options)
+            work += fit.iterations * weight
             continue
         wide, exact = fit.students.on_host(), fit.risks[0] <= LIMITS.exact * energy
         for tries in (LIMITS.tries, LIMITS.more * LIMITS.tries):
             batch = _narrower(wide, np.argsort(costs.costs)[:tries], kept)
-            first = gauss_newton(samples, batch, iterations=LIMITS.glance, **options)
+            steps = budget.steps(LIMITS.glance, work, starts=weight * batch.shape[1])
+            first = gauss_newton(samples, batch, iterations=steps, **options)
+            work += first.iterations * batch.shape[1] * weight
             best = first.students.take(np.array([first.best]))
-            fit = gauss_newton(samples, best, iterations=LIMITS.steps, tol=LIMITS.slow, **options)
-            work += (first.iterations * batch.shape[1] + fit.iterations) * (width / n_units) ** 2
+            steps = budget.steps(LIMITS.steps, work, starts=weight)
+            fit = gauss_newton(samples, best, iterations=steps, tol=LIMITS.slow, **options)
+            work += fit.iterations * weight
             if not exact or fit.risks[0] <= LIMITS.exact * energy:
                 break
     return Narrow(fit.students, float(fit.risks[0]), work)

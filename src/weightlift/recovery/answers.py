@@ -1,0 +1,131 @@
+"""From a start to an answer: Gauss–Newton on the training rows, then the certificate; pure functions of what they are given."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from weightlift.certificate import Certificate, Status
+from weightlift.certificate.exactness import ROUNDING_FACTOR
+from weightlift.certificate.verdict import SPARE_ROWS
+from weightlift.network import Network
+from weightlift.recovery.limits import LIMITS
+from weightlift.recovery.problem import Problem
+from weightlift.recovery.reports import Cost, StageReport
+from weightlift.recovery.starts import Start
+from weightlift.refinement import gauss_newton
+from weightlift.search import Budget
+from weightlift.search.expand_prune import without_offset
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A refined network of raw inputs."""
+
+    network: Network
+    risk: float  # ½ E r² on the training rows
+    free: str  # the parameters that move, once scales are fixed
+    name: str
+    began: Cost  # passes and seconds when it began
+    work: float
+    budget: Budget  # what is left
+    borne: Cost  # by the start
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A network with its certificate, and what it took."""
+
+    network: Network
+    certificate: Certificate
+    risk: float  # ½ E r² on the training rows
+    report: StageReport
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is left to look for."""
+        return bool(self.certificate) or explained(self.certificate)
+
+
+def fit(problem: Problem, start: Start, budget: Budget) -> Fit:
+    """Refine a network of standard inputs on the training rows, then polish it in raw ones."""
+    assert start.network is not None
+    began, request, network = problem.now(), problem.request, start.network
+    free = request.free + "c" * (network.c != 0.0 and not request.offset)
+    risk = float(problem.risks(network)[0]) if start.risk is None else start.risk
+    steps = 0 if problem.exact(risk) else budget.steps(start.steps)  # the polish does the rest
+    refined = gauss_newton(
+        problem.white,
+        network,
+        free=free,
+        iterations=steps,
+        tol=LIMITS.tolerance,
+        unit=request.unit,
+        deadline=budget.deadline,
+    )
+    net = refined.network
+    if not request.offset and net.c:
+        net = replace(without_offset(net), c=0.0)
+    final, fixed = problem.undo(net), request.free
+    if request.outputs is not None and net.n_units == len(request.outputs):
+        final, fixed = _with_outputs(final, request.outputs), request.free.replace("a", "")
+    elif request.unit:
+        final, fixed = final.absorbed(), request.free.replace("a", "")
+    final, work = _polished(problem, final, fixed, budget.less(refined.iterations))
+    work += refined.iterations
+    return Fit(final, float(refined.risks[0]), fixed, start.name, began, work, budget.less(work), start.cost)
+
+
+def judge(problem: Problem, fit: Fit) -> Answer:
+    """The certificate of a fit; with noise, of least squares on every row, held-out ones too: no row is wasted."""
+    network, work, certificate = fit.network, fit.work, problem.certify(fit.network)
+    if certificate.status is Status.STATISTICAL and (steps := fit.budget.steps(LIMITS.steps)):
+        again = gauss_newton(
+            problem.rows, network, free=fit.free, iterations=steps, tol=LIMITS.tolerance, damping=1e-6,
+            deadline=fit.budget.deadline,
+        )  # fmt: skip
+        work += again.iterations
+        if whole := problem.certify(again.network, all_rows=True):
+            network, certificate = again.network, whole
+    cost = fit.borne + problem.since(fit.began, work)
+    outcome = certificate.status.name if certificate else f"{certificate.status.name}: {certificate.reasons[0]}"
+    report = StageReport(
+        fit.name, network.n_units, 1, cost.work, cost.passes, fit.risk / problem.energy, outcome, cost.seconds
+    )
+    return Answer(network, certificate, fit.risk, report)
+
+
+def explained(certificate: Certificate) -> bool:
+    """Whether a fit agrees with its rows to rounding, and with those held out: no search can do better."""
+    evidence = certificate.evidence
+    surprised = certificate.status is Status.FAILED and evidence.n_distinct >= evidence.n_parameters + SPARE_ROWS
+    return evidence.rounding_level <= ROUNDING_FACTOR and not surprised
+
+
+def _with_outputs(network: Network, outputs: np.ndarray) -> Network:
+    """The known output weights given to the units they fit best; for homogeneous φ sizes go into (w, b)."""
+    from scipy.optimize import linear_sum_assignment
+
+    q = network.activation.degree
+    gaps = network.a[:, None] - outputs[None, :]
+    if q:
+        gaps = np.sign(network.a)[:, None] - np.sign(outputs)[None, :]
+    _, chosen = linear_sum_assignment(np.abs(gaps))
+    a = outputs[chosen]
+    scale = np.abs(network.a / a) ** (1 / q) if q else np.ones_like(a)
+    return replace(network, W=network.W * scale, b=network.b * scale, a=a)
+
+
+def _polished(problem: Problem, network: Network, free: str, budget: Budget) -> tuple[Network, int]:
+    """The last digits; c = 0 where the fitted c is a rounding error: rows on which every unit is silent would show it."""
+    steps = budget.steps(LIMITS.polish_steps)
+    first = gauss_newton(problem.train, network, free=free, iterations=steps, damping=1e-12, deadline=budget.deadline)
+    c = first.network.c
+    if not c or abs(c) > LIMITS.tiny_offset * math.sqrt(2 * problem.energy):
+        return first.network, first.iterations
+    start, free = replace(first.network, c=0.0), free.replace("c", "")
+    steps = budget.steps(LIMITS.polish_steps, first.iterations)
+    second = gauss_newton(problem.train, start, free=free, iterations=steps, damping=1e-12, deadline=budget.deadline)
+    return second.network, first.iterations + second.iterations

@@ -1,0 +1,254 @@
+"""Where a fit may begin: moments, units up to sign, a search; generators, so that nothing is worked that nobody asks for.
+
+Moments   need Gaussian inputs, or elliptical ones for homogeneous φ without biases and offset, and k ≤ d but for biased ReLU.
+Search    needs more rows than parameters, and nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from weightlift import activations
+from weightlift.errors import ArgumentError, SingularError, TimeSpentError, TooFewRowsError, WeightliftError
+from weightlift.initialization import hermite_init, overcomplete_init, robust_init, tensor_init, with_large_biases
+from weightlift.initialization.overcomplete import most_units
+from weightlift.moments import choose_moments
+from weightlift.moments.gaussianity import gaussianity
+from weightlift.network import Network
+from weightlift.recovery.limits import LIMITS
+from weightlift.recovery.problem import Problem
+from weightlift.recovery.reports import Cost, StageReport
+from weightlift.refinement import SignlessFit, gauss_newton, refine_up_to_signs
+from weightlift.samples import Radial, Samples
+from weightlift.search import Budget, candidates
+
+NOTHING = Cost()
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """A network of standard inputs, to be refined and judged; or none, and what its stage has done so far."""
+
+    stage: str
+    number: int  # within its stage, from 1
+    network: Network | None
+    budget: Budget  # for the stage's refinements
+    name: str = "Gauss–Newton on all rows"  # of the refinement's report
+    cost: Cost = NOTHING  # of the start, reported with its refinement
+    risk: float | None = None  # ½ E r² on the training rows, where it is known
+    steps: int = LIMITS.steps  # of its refinement, at most
+    report: StageReport | None = None  # of the stage itself, so far
+
+
+Stage = Callable[[Problem, int, Budget, np.random.Generator], Iterator[Start]]
+
+
+def stages(problem: Problem, width: int) -> tuple[Stage, ...]:
+    """What can be tried, in the order of its cost."""
+    if problem.rows.n <= problem.parameters(width):
+        return (one_fit,)
+    method, found = problem.request.method, list[Stage]()
+    if method != "search":
+        up_to_sign = seen_up_to_signs(problem, width)
+        found += [moments] if width <= problem.rows.d or not up_to_sign else []
+        found += [units_up_to_sign] if up_to_sign else []
+    return (*found, search) if method != "tensor" else tuple(found)
+
+
+def one_fit(problem: Problem, width: int, budget: Budget, rng: np.random.Generator) -> Iterator[Start]:
+    """A random network: where no certificate can follow, one fit is enough."""
+    W = rng.normal(size=(problem.rows.d, width)) / math.sqrt(problem.rows.d)
+    start = Network(W, rng.choice([-1.0, 1.0], size=width), activation=problem.request.phi)
+    name = "one fit: rows ≤ parameters" if problem.rows.n <= problem.parameters(width) else "one fit"
+    yield Start("one fit", 1, start, budget, name)
+
+
+def moments(problem: Problem, width: int, budget: Budget, rng: np.random.Generator) -> Iterator[Start]:
+    """A tensor start; where moments cannot help, the reason."""
+    began = problem.now()
+    try:
+        rows, name = _gaussian_rows(problem, budget, rng)
+        if problem.request.bias:
+            _check_rows(problem, width)
+            child = rng.spawn(1)[0]
+            network = hermite_init(rows, width, problem.request.phi, offset=problem.request.offset, rng=child).network
+            risk, work, steps = None, 0, LIMITS.biased_steps
+        else:
+            network, risk, work = _unbiased_start(problem, rows, width, budget, rng)
+            steps = LIMITS.steps
+    except WeightliftError as error:
+        if problem.request.method == "tensor" and not isinstance(error, TimeSpentError):
+            raise
+        yield _none("moments", "tensor start", width, problem.since(began), error)
+        return
+    cost = problem.since(began, work)
+    yield Start("moments", 1, network, budget.less(work), f"{name} + Gauss–Newton", cost, risk, steps)
+
+
+def units_up_to_sign(problem: Problem, width: int, budget: Budget, rng: np.random.Generator) -> Iterator[Start]:
+    """Biased ReLU units that moments show up to sign only: more of them than inputs, or some with large biases."""
+    began = problem.now()
+    try:
+        _gaussian_rows(problem, budget, rng)
+        known = _overcomplete if width > problem.rows.d else _large_biases
+        fit = known(problem, width, budget, rng)
+        network, name = fit.network, "units up to sign + Gauss–Newton"
+        if network is None:
+            network, name = fit.function.consolidated(), f"{fit.function.n_units} units beside an affine function"
+        elif network.n_units < width:
+            raise SingularError(f"{network.n_units} of {width} units were found, and no row shows another; ask for fewer.")
+    except WeightliftError as error:
+        alone = problem.request.method == "tensor" and width > problem.rows.d
+        if alone and not isinstance(error, TimeSpentError):
+            raise
+        yield _none("units up to sign", "units up to sign", width, problem.since(began), error)
+        return
+    cost = problem.since(began, fit.iterations)
+    yield Start("units up to sign", 1, network, budget.less(fit.iterations), name, cost)
+
+
+def search(problem: Problem, width: int, budget: Budget, rng: np.random.Generator) -> Iterator[Start]:
+    """Annealed starts on as many rows as they need, one a round; there is a network where a round has found a better one."""
+    cost, began = Cost(), problem.now()
+    part = _searched_rows(problem, width, rng)
+    request = problem.request
+    found = candidates(
+        part,
+        width,
+        request.phi,
+        bias=request.bias,
+        offset=request.offset,
+        budget=budget.share(1 - LIMITS.refining_share),
+        rng=rng,
+    )
+    for number, candidate in enumerate(found, start=1):
+        cost += problem.since(began)
+        report = StageReport(
+            f"search, {len(candidate.attempts)} rounds on {part.n} rows",
+            width,
+            candidate.starts,
+            candidate.work,
+            cost.passes,
+            candidate.risk / problem.energy,
+            "" if candidate.ending is None else candidate.ending.value,
+            cost.seconds,
+        )
+        network = candidate.network if candidate.improved else None
+        yield Start("search", number, network, budget.share(LIMITS.refining_share), report=report)
+        began = problem.now()
+
+
+def seen_up_to_signs(problem: Problem, width: int) -> bool:
+    """Whether that stage applies: σ(u) = u + σ(−u), output weights that are free, rows enough, squares of w that are unique."""
+    request, d, n = problem.request, problem.rows.d, problem.white.n
+    relu = request.bias and request.phi == activations.relu and request.outputs is None
+    rows = n >= LIMITS.sign_free_rows or (request.method == "tensor" and width > d)
+    return relu and rows and width <= most_units(d)
+
+
+def _none(stage: str, name: str, width: int, cost: Cost, error: WeightliftError) -> Start:
+    """No start, and why."""
+    report = StageReport(name, width, 0, cost.work, cost.passes, math.nan, str(error), cost.seconds)
+    return Start(stage, 1, None, Budget(0.0), report=report)
+
+
+def _gaussian_rows(problem: Problem, budget: Budget, rng: np.random.Generator) -> tuple[Samples, str]:
+    """Rows that moments can use, and the stage's name: a covariance, moments that do not vanish, Gaussian inputs; elliptical
+    ones are given Gaussian radii where φ allows it and nothing but units without biases is fitted."""
+    request, standard = problem.request, problem.standard
+    if standard.whitening is None:
+        raise SingularError("the inputs cannot be whitened; moments need independent columns.")
+    choose_moments(request.phi)
+    centred = replace(standard, rows=problem.white.until(budget.deadline)).centred
+    test = gaussianity(centred)
+    if test.gaussian:
+        return centred, "tensor start"
+    if request.phi.degree and standard.center is None and not (request.bias or request.offset):
+        radial = centred.map(Radial(request.phi.degree, int(rng.integers(2**31)))).persist()
+        if gaussianity(radial).gaussian:
+            return radial, "tensor start, radial correction"
+    if request.method == "auto":
+        raise ArgumentError(f"moments were not used: {test}.")
+    test.warn()
+    return centred, "tensor start"
+
+
+def _check_rows(problem: Problem, width: int) -> None:
+    """Tensors in k dimensions drown in noise below some rows; the search is then the shorter way."""
+    if problem.request.method == "tensor":
+        return
+    n, d = problem.white.n, problem.rows.d
+    if width > d:
+        raise ArgumentError(f"moments were not used: {width} units with {d} inputs take orders up to 6; the search is shorter.")
+    free_lengths = 1.0 if problem.request.unit else LIMITS.free_lengths
+    needed = free_lengths * max(LIMITS.biased_rows * problem.parameters(width), LIMITS.biased_rows_a_pair * width**2)
+    if n < needed:
+        raise TooFewRowsError(f"moments were not used: {n} rows, and {width} units with biases take about {needed:.0f}.")
+
+
+def _unbiased_start(
+    problem: Problem, centred: Samples, width: int, budget: Budget, rng: np.random.Generator
+) -> tuple[Network, float | None, int]:
+    """From few rows where that is exact, which without noise it often is; else from all. Its risk, if known, and the steps."""
+    work, center = 0, problem.standard.center
+    for rows in _fewest_first(problem, centred, width, rng):
+        start = tensor_init(rows, width, problem.request.phi, center=center, rng=rng).network
+        network, risk, steps = _on_few_rows(problem, replace(start, b=np.zeros(width)), budget.less(work), rng)
+        work += steps
+        if risk is not None and problem.exact(risk):
+            break
+    return network, risk, work
+
+
+def _fewest_first(problem: Problem, centred: Samples, width: int, rng: np.random.Generator) -> Iterator[Samples]:
+    """Rows for the moments: without noise eight a parameter often do."""
+    wanted = LIMITS.moment_rows * problem.parameters(width)
+    if centred.n > 2 * wanted:
+        yield centred.split(wanted / centred.n, seed=int(rng.integers(2**31)))[0].persist()
+    yield centred
+
+
+def _on_few_rows(
+    problem: Problem, start: Network, budget: Budget, rng: np.random.Generator
+) -> tuple[Network, float | None, int]:
+    """The start refined on a few rows a parameter, which cost little, where that is better on all of them; and the steps."""
+    wanted = LIMITS.few_rows * problem.parameters(start.n_units)
+    if problem.white.n <= 2 * wanted:
+        return start, None, 0
+    part = problem.white.split(wanted / problem.white.n, seed=int(rng.integers(2**31)))[0].persist()
+    free = problem.request.free + "c" * (start.c != 0.0 and not problem.request.offset)
+    steps = budget.steps(LIMITS.few_steps)
+    fit = gauss_newton(
+        part, start, free=free, iterations=steps, tol=1e-6, unit=problem.request.unit, deadline=budget.deadline
+    )
+    before, after = (float(r) for r in problem.risks(start, fit.network))
+    return (fit.network, after, fit.iterations) if after < before else (start, before, fit.iterations)
+
+
+def _searched_rows(problem: Problem, width: int, rng: np.random.Generator) -> Samples:
+    """As many rows as a search needs: beyond twelve a parameter more rows cost time and tell nothing new about the basin."""
+    wanted = max(LIMITS.search_rows * problem.parameters(width), LIMITS.least_search_rows)
+    if problem.white.n <= 2 * wanted:
+        return problem.white
+    return problem.white.split(wanted / problem.white.n, seed=int(rng.integers(2**31)))[0].persist()
+
+
+def _overcomplete(problem: Problem, width: int, budget: Budget, rng: np.random.Generator) -> SignlessFit:
+    """The subspace power method on T_4 and T_5 of all rows, refined on as many as a search needs."""
+    starts = overcomplete_init(problem.white.until(budget.deadline), width, rng=rng.spawn(1)[0]).starts
+    steps = budget.steps(LIMITS.steps, starts=len(starts))
+    rows = _searched_rows(problem, width, rng)
+    fit = refine_up_to_signs(rows, *starts, offset=problem.request.offset, iterations=steps)
+    return replace(fit, iterations=fit.iterations * len(starts))
+
+
+def _large_biases(problem: Problem, width: int, budget: Budget, rng: np.random.Generator) -> SignlessFit:
+    """The units that T_2 shows, then the others from the rows beyond their kinks."""
+    white = problem.white.until(budget.deadline)
+    visible = robust_init(white, width, rng=rng.spawn(1)[0])
+    steps = budget.steps(LIMITS.large_bias_steps, starts=width + 1)
+    return with_large_biases(white, visible.function, width, offset=problem.request.offset, iterations=steps)

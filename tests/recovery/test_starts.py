@@ -1,0 +1,73 @@
+"""Starts come in the order of their cost, and nothing is worked that nobody asks for."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import weightlift as wl
+from weightlift import samples
+from weightlift.recovery.problem import Problem
+from weightlift.recovery.request import Request
+from weightlift.recovery.starts import moments, one_fit, search, stages, units_up_to_sign
+from weightlift.search import Budget
+
+
+def problem(n=300, d=5, k=2, seed=0, X=None, **options):
+    truth = wl.teachers.biased(d, k, rng=seed) if options.get("bias") else wl.teachers.conditioned(d, k, rng=seed)
+    X = wl.draw(truth, n, rng=seed)[0] if X is None else X
+    return Problem.of(samples.open(X, truth.predict(X)), Request(k, **options).checked(), np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize(
+    ("options", "width", "expected"),
+    [
+        ({}, 2, (moments, search)),
+        ({"method": "tensor"}, 2, (moments,)),
+        ({"method": "search"}, 2, (search,)),
+        ({"bias": True, "n": 6000}, 2, (moments, units_up_to_sign, search)),
+        ({"bias": True, "n": 6000}, 8, (units_up_to_sign, search)),
+        ({"n": 12}, 3, (one_fit,)),
+    ],
+)
+def test_stages_in_the_order_of_their_cost(options, width, expected):
+    assert stages(problem(**options), width) == expected
+
+
+@pytest.mark.parametrize("stage", [moments, search])
+def test_no_pass_before_a_start_is_asked_for(stage):
+    rows = problem()
+    found = stage(rows, 2, Budget(), np.random.default_rng(0))
+    passes = rows.rows.passes
+    start = next(found)
+    assert rows.rows.passes > passes
+    assert start.network.n_units == 2
+    assert rows.risks(start.network)[0] < 0.5 * rows.energy
+
+
+def test_moments_that_cannot_help_say_why():
+    X = np.random.default_rng(0).exponential(size=(300, 5))
+    start = next(moments(problem(X=X), 2, Budget(), np.random.default_rng(0)))
+    assert start.network is None
+    assert "not Gaussian" in start.report.outcome
+
+
+def test_moments_stop_at_the_deadline():
+    start = next(moments(problem(), 2, Budget(deadline=0.0), np.random.default_rng(0)))
+    assert start.network is None
+    assert "max_time" in start.report.outcome
+
+
+def test_a_search_gives_a_network_where_a_round_found_a_better_one():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 4)), rng.normal(size=60)
+    rows = Problem.of(samples.open(X, y), Request(2).checked(), rng)
+    found = list(search(rows, 2, Budget(3000.0), np.random.default_rng(1)))
+    risks = [start.report.risk for start in found]
+    assert found[0].network is not None
+    for before, after in itertools.pairwise(found):
+        assert (after.network is not None) == (after.report.risk < before.report.risk)
+    assert risks == sorted(risks, reverse=True)
+    assert [start.number for start in found] == list(range(1, len(found) + 1))
+    assert found[-1].report.outcome
+    assert not any(start.report.outcome for start in found[:-1])
