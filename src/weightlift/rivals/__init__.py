@@ -40,6 +40,10 @@ def examine(
     information: JᵀJ on these rows, if it is at hand.
     """
     phi = gauge.network.activation
+    if not gauge.network.n_units:
+        return ()
+    if gauge.network.a.ndim > 1:
+        return (Finding(Outcome.UNEXAMINED, "Rivals of networks with several outputs are not examined; certify one output."),)
     if phi.polynomial:
         sentence = f"Units of the polynomial {phi.name!r} mix without a change of the function: no data can tell them apart."
         return (Finding(Outcome.FOUND, sentence),)

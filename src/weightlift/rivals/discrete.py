@@ -25,9 +25,10 @@ from weightlift.rivals.trial import named
 
 
 def discrete_columns(X: np.ndarray) -> np.ndarray:
-    """(d,) columns with a value that many rows share, or most of whose values occur more than once."""
+    """(d,) columns with a value that many rows share, or most of whose values occur more than once; not constants."""
     counts = [np.unique(column, return_counts=True)[1] for column in X.T]
-    return np.array([c.max(initial=0) > max(2.0, LIMITS.atom * len(X)) or 2 * len(c) <= len(X) for c in counts], dtype=bool)
+    many = max(2.0, LIMITS.atom * len(X))
+    return np.array([len(c) > 1 and (c.max() > many or 2 * len(c) <= len(X)) for c in counts], dtype=bool)
 
 
 def few_rows(X: np.ndarray, information: Information, columns: np.ndarray) -> Finding | None:
@@ -43,6 +44,8 @@ def few_rows(X: np.ndarray, information: Information, columns: np.ndarray) -> Fi
         return None
     leverages = np.linalg.solve(L.T, J.T).T
     for rows in _levels(X, columns):
+        if (leverages[rows] ** 2).sum() <= rows.sum() - LIMITS.spare:  # as many ones need as large a sum
+            continue
         sizes, vectors = np.linalg.svd(leverages[rows], full_matrices=False)[1:]
         lost = vectors[sizes > 1.0 - LIMITS.same]
         if not len(lost) or rows.sum() >= len(lost) + LIMITS.spare:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -333,7 +333,7 @@ class Exchange:
         if gauge.free.b:
             b[chosen] = V[:, -1] * turn
         a[chosen] = turn if net.activation.degree == 1 else signs
-        return Network(W, a, b, net.c, net.activation)
+        return replace(net, W=W, a=a, b=b)
 
 
 def _units(theta: np.ndarray, net: Network, tolerance: float) -> tuple[np.ndarray, np.ndarray] | None:

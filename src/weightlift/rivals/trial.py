@@ -68,6 +68,8 @@ def refitted(samples: Samples, gauge: Gauge, starts: list[Network]) -> list[Netw
 def named(units: Iterable[int]) -> str:
     """Units in words: "unit 3", "units 1, 2 and 5"."""
     numbers = [str(int(i)) for i in units]
+    if not numbers:
+        return "the offset"
     if len(numbers) == 1:
         return f"unit {numbers[0]}"
     return f"units {', '.join(numbers[:-1])} and {numbers[-1]}"
