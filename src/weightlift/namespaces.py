@@ -190,11 +190,17 @@ def solve(A: Array, B: Array) -> Array:
 
         if A.shape[-1] <= 256:
             return torch.linalg.solve_ex(A, B)[0]
-        return xp.stack([torch.linalg.solve_ex(A[s], B[s])[0] for s in range(A.shape[0])])
+        return xp.stack([_cuda_cholesky_solve(torch, A[s], B[s]) for s in range(A.shape[0])])
     try:
         return xp.linalg.solve(A, B)
     except (np.linalg.LinAlgError, RuntimeError):  # PyTorch's error for singular matrices is a RuntimeError
         return xp.linalg.solve(A + 1e-12 * xp.eye(A.shape[-1], dtype=A.dtype, device=device(A)), B)
+
+
+def _cuda_cholesky_solve(torch: Any, A: Array, B: Array) -> Array:
+    """Not finite where A is not positive definite; nothing waits for the device."""
+    factor, failed = torch.linalg.cholesky_ex(A)
+    return torch.where(failed == 0, torch.cholesky_solve(B, factor), torch.nan)
 
 
 def _cholesky_solve(A: np.ndarray, B: np.ndarray) -> np.ndarray | None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from weightlift.namespaces import to_numpy
-from weightlift.refinement import gauss_newton
+from weightlift.refinement import Refinement, gauss_newton
 from weightlift.refinement.normal_equations import OutputEquations
 from weightlift.risk import Students
 from weightlift.samples import Samples
@@ -29,6 +29,7 @@ class Limits:
     tries: int = 3  # deletions, and as many merges, that are refitted …
     more: int = 4  # … and times as many where an exact fit would be lost
     slow: float = 0.02  # of the risk: a step that gains less is the last
+    together: int = 4000  # parameters of a student up to which a batch of them is fitted side by side; its Gram matrices fill memory
     glance: int = 3  # steps after which the best of them is chosen
     steps: int = 15  # … and those that it is given then
 
@@ -76,15 +77,26 @@ def narrowed(
         for tries in (LIMITS.tries, LIMITS.more * LIMITS.tries):
             batch = _narrower(wide, np.argsort(costs.costs)[:tries], kept)
             steps = budget.steps(LIMITS.glance, work, starts=weight * batch.shape[1])
-            first = gauss_newton(samples, batch, iterations=steps, **options)
+            first = _best_of(samples, batch, LIMITS.exact * energy, steps, options)
             work += first.iterations * batch.shape[1] * weight
-            best = first.students.take(np.array([first.best]))
             steps = budget.steps(LIMITS.steps, work, starts=weight)
-            fit = gauss_newton(samples, best, iterations=steps, tol=LIMITS.slow, **options)
+            fit = gauss_newton(samples, first.students, iterations=steps, tol=LIMITS.slow, **options)
             work += fit.iterations * weight
             if not exact or fit.risks[0] <= LIMITS.exact * energy:
                 break
     return Narrow(fit.students, float(fit.risks[0]), work)
+
+
+def _best_of(samples: Samples, batch: Students, exact: float, steps: int, options: dict[str, Any]) -> Refinement:
+    """The best of a batch: at once where it is exact, else after a few steps; large students one after the other."""
+    first = gauss_newton(samples, batch, iterations=0, **options)
+    if not first.risks.min() <= exact:
+        d, S, k = batch.shape
+        together = d * k <= LIMITS.together
+        parts = [batch] if together else [batch.take(np.array([i])) for i in range(S)]
+        fits = [gauss_newton(samples, part, iterations=steps, **options) for part in parts]
+        first = min(fits, key=lambda fit: float(fit.risks.min()))
+    return replace(first, students=first.students.take(np.array([first.best])), risks=first.risks[[first.best]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +164,7 @@ def _narrower(students: Students, cheapest: np.ndarray, kept: int) -> Students:
     k = students.shape[2]
     without = [_units(students, np.delete(np.arange(k), i)) for i in cheapest]
     batch = without[0]
-    for other in [*without[1:], *(_merged(students, i, j) for i, j in _nearest_pairs(students, len(cheapest), kept))]:
+    for other in [*without[1:], *(_merged(students, i, j, kept) for i, j in _nearest_pairs(students, len(cheapest), kept))]:
         batch = batch.joined(other)
     return batch
 
@@ -167,14 +179,21 @@ def _nearest_pairs(students: Students, count: int, kept: int) -> list[tuple[int,
     return [(int(i[p]), int(j[p])) for p in nearest]
 
 
-def _merged(students: Students, i: int, j: int) -> Students:
-    """Unit j in unit i: the hyperplane between theirs, as near to each as it is strong; jumps add."""
-    V, a = np.vstack([students.W[:, 0], students.b]), students.a[0]
+def _merged(students: Students, i: int, j: int, kept: int) -> Students:
+    """Units i and j as one, jumps added. Where no row lies between two kinks of degree 1, gᵢφ(uᵢ) + gⱼφ(uⱼ) is one unit exactly,
+    of gᵢvᵢ + gⱼvⱼ; a unit that faces the other way is turned first, which moves the linear one: φ(z) = φ(−z) − p₁z."""
+    V, g = np.vstack([students.W[:, 0], students.b]), students.a[0].copy()
     reflection = students.activation.reflection
-    turned = reflection is not None and float(V[:, i] @ V[:, j]) < 0
-    sizes = np.abs(a[[i, j]]) + np.finfo(float).tiny
-    between = (sizes[0] * V[:, i] + (-1.0 if turned else 1.0) * sizes[1] * V[:, j]) / sizes.sum()
-    W, b, outputs = students.W.copy(), students.b.copy(), students.a.copy()
-    W[:, 0, i], b[0, i] = between[:-1], between[-1]
-    outputs[0, i] = a[i] + (reflection[0] if turned and reflection is not None else 1) * a[j]
-    return _units(replace(students, W=W, b=b, a=outputs), np.delete(np.arange(len(a)), j))
+    if reflection is not None and float(V[:, i] @ V[:, j]) < 0:
+        slope = dict(enumerate(reflection[1])).get(1, 0.0)
+        if kept and slope:
+            line = g[-1] * V[:, -1] - slope * g[j] * V[:, j]
+            g[-1] = np.linalg.norm(line)
+            V[:, -1] = line / max(float(g[-1]), np.finfo(float).tiny)
+        V[:, j], g[j] = -V[:, j], reflection[0] * g[j]
+    total = g[i] + g[j]
+    opposite = abs(total) < 0.1 * (abs(g[i]) + abs(g[j]))  # the difference of two units is none; one of them stays
+    share = 0.0 if total == 0 or opposite else g[j] / total
+    V[:, i], g[i] = (1 - share) * V[:, i] + share * V[:, j], total if total else g[i]
+    moved = replace(students, W=V[:-1, None], b=V[-1:], a=g[None])
+    return _units(moved, np.delete(np.arange(len(g)), j))
