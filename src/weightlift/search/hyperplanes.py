@@ -42,7 +42,8 @@ class Limits:
     least: float = 1.2  # width, in units, from which a start is worth its cost
     units: int = 6  # … and units: fewer are found sooner by a batch of narrow starts
     temperatures: tuple[float, ...] = (1.0, 0.5, 0.22, 0.11, 0.05)
-    soft_steps: int = 5  # more lead to the same places (d = 10, k = 15 to 30)
+    soft_steps: int = 25  # at most; fewer where
+    soft_slow: float = 0.1  # … a step gains less than this share of the risk; 0.03 led to the same places
     sharp_steps: int = 40
     slow: float = 0.05  # of the risk: a step that gains less leaves the rest to the narrowing
     last_steps: int = 30
@@ -91,7 +92,7 @@ def hyperplanes(
     for temperature in LIMITS.temperatures:
         soft = replace(students, activation=beside_line(softened(activation, temperature)))
         steps = budget.steps(LIMITS.soft_steps, work, starts=weight)
-        fit = gauss_newton(samples, soft, free=free, iterations=steps, unit=True, deadline=until)
+        fit = gauss_newton(samples, soft, free=free, iterations=steps, tol=LIMITS.soft_slow, unit=True, deadline=until)
         students, work = fit.students, work + fit.iterations * weight
     sharp = replace(students, activation=beside_line(activation))
     steps = budget.steps(LIMITS.sharp_steps, work, starts=weight)

@@ -26,10 +26,11 @@ class Limits:
     free: float = 1e-3  # of the risk: what a deletion may add without a refit
     exact: float = 1e-22  # of ½ E y²: what it may add at rounding level, a hundred ulp of the output
     dependent: float = 1e-12  # of a feature's square: what is left of one in the span of others, a micron of its length
+    portion: int = 5  # while the fit is not exact, one in so many units too many goes at once; the last ones go with care
     tries: int = 3  # deletions, and as many merges, that are refitted …
     more: int = 4  # … and times as many where an exact fit would be lost
     slow: float = 0.02  # of the risk: a step that gains less is the last
-    together: int = 4000  # parameters of a student up to which a batch of them is fitted side by side; its Gram matrices fill memory
+    together: int = 4000  # parameters of a student up to which a batch is fitted side by side; Gram matrices fill memory
     glance: int = 3  # steps after which the best of them is chosen
     steps: int = 15  # … and those that it is given then
 
@@ -67,9 +68,11 @@ def narrowed(
     while (width := fit.students.shape[2] - kept) > n_units:
         costs, weight = _deletion_costs(samples, fit.students, "c" in free, kept), (width / n_units) ** 2
         gone = costs.without_refit(LIMITS.free * float(fit.risks[0]) + LIMITS.exact * energy, width - n_units)
+        if not len(gone) and not fit.risks[0] <= LIMITS.exact * energy:
+            gone = costs.without_refit(np.inf, (width - n_units) // LIMITS.portion)
         if len(gone):
             rest = _units(fit.students, np.delete(np.arange(width + kept), gone))
-            steps = budget.steps(LIMITS.glance, work, starts=weight)
+            steps = budget.steps(LIMITS.steps, work, starts=weight)
             fit = gauss_newton(samples, rest, iterations=steps, tol=LIMITS.slow, **options)
             work += fit.iterations * weight
             continue
