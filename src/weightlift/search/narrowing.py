@@ -183,8 +183,9 @@ def _nearest_pairs(students: Students, count: int, kept: int) -> list[tuple[int,
 
 
 def _merged(students: Students, i: int, j: int, kept: int) -> Students:
-    """Units i and j as one, jumps added. Where no row lies between two kinks of degree 1, gᵢφ(uᵢ) + gⱼφ(uⱼ) is one unit exactly,
-    of gᵢvᵢ + gⱼvⱼ; a unit that faces the other way is turned first, which moves the linear one: φ(z) = φ(−z) − p₁z."""
+    """Units i and j as one, jumps added. Where no row lies between two kinks of degree 1, gᵢφ(uᵢ) + gⱼφ(uⱼ) is one unit
+    exactly, of gᵢvᵢ + gⱼvⱼ; a unit that faces the other way is turned first, which moves the linear one: φ(z) = φ(−z) − p₁z.
+    """
     V, g = np.vstack([students.W[:, 0], students.b]), students.a[0].copy()
     reflection = students.activation.reflection
     if reflection is not None and float(V[:, i] @ V[:, j]) < 0:
