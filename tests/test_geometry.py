@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.special import ndtr
+from tests.catalogue import HOMOGENEOUS as KINKED
+from tests.catalogue import SMOOTH
 
 from weightlift import activations
 from weightlift.errors import ShapeError
@@ -21,8 +23,7 @@ from weightlift.geometry.units import ROUNDING, Units
 from weightlift.network import Network
 
 EPS = np.finfo(float).eps
-HOMOGENEOUS = ["relu", "leaky_relu", "absolute", "squared_relu", "linear", "quadratic"]
-SMOOTH = ["tanh", "sigmoid", "erf", "softplus"]
+HOMOGENEOUS = [*KINKED, "linear", "quadratic"]
 ALL = [*HOMOGENEOUS, *SMOOTH, activations.polynomial([0.5, -1.0, 0.0, 0.25])]
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.special import ndtr
+from tests.catalogue import ENTRIES
 
 from weightlift import activations, errors, teachers
 from weightlift.geometry import distance
@@ -30,8 +31,8 @@ from weightlift.identifiability.subset_sums import SubsetSums
 from weightlift.network import Network
 
 least_order_module = importlib.import_module("weightlift.identifiability.least_order")  # the name is the function's, too
-AMBIGUOUS = ["relu", "leaky_relu", "softplus", "squared_relu"]  # reflection leaves a polynomial
-SYMMETRIC = ["tanh", "erf", "sigmoid", "absolute"]  # reflection is a symmetry
+AMBIGUOUS = [phi.name for phi in ENTRIES if phi.uniqueness and len(phi.reflection[1]) > 1]  # reflection leaves a polynomial
+SYMMETRIC = [phi.name for phi in ENTRIES if phi.uniqueness and len(phi.reflection[1]) <= 1]  # reflection is a symmetry
 EVERY_SUBSET = {k: ((np.arange(2**k)[:, None] >> np.arange(k)) & 1) == 1 for k in range(1, 13)}
 
 

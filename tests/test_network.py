@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.catalogue import ENTRIES
 from tests.conftest import optional
 
 from weightlift import activations, errors
@@ -15,7 +16,7 @@ from weightlift.matching import match
 from weightlift.namespaces import device, to_numpy
 from weightlift.network import Network
 
-ACTIVATIONS = ["relu", "leaky_relu", "squared_relu", "tanh", "sigmoid", "erf", "absolute", "quadratic", "softplus"]
+ACTIVATIONS = [phi.name for phi in ENTRIES if phi.name not in ("linear", "polynomial")]
 
 
 def random_network(rng, activation="relu", d=4, k=3):

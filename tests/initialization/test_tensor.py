@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.catalogue import UNIQUE
 from tests.contract.awkward import Awkward
 
 import weightlift as wl
@@ -10,7 +11,7 @@ from weightlift.activations import custom
 from weightlift.initialization import magnitudes_and_signs, tensor_init
 from weightlift.network import Network, unit_distances
 
-ALL = ["relu", "leaky_relu", "squared_relu", "absolute", "tanh", "sigmoid", "erf", "softplus"]
+ALL = UNIQUE
 ODD_POWER = custom(
     "cube", lambda z: z**3, lambda z: 3 * z**2, second_derivative=lambda z: 6 * z, degree=3, reflection=(-1, (0.0,))
 )

@@ -5,13 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.catalogue import HOMOGENEOUS as KINKED
+from tests.catalogue import SMOOTH as ANALYTIC
 
 from weightlift import activations
 from weightlift.errors import ActivationError
 from weightlift.theory.pair_moments import Pairs, _by_angles, _by_conditioning, dirac_moments, pair_moments
 
-HOMOGENEOUS = ["relu", "leaky_relu", "squared_relu", "absolute", "linear", "quadratic"]
-SMOOTH = ["tanh", "sigmoid", "erf", "softplus", "tanh(2.5x)"]
+HOMOGENEOUS = [*KINKED, "linear", "quadratic"]
+SMOOTH = [*ANALYTIC, "tanh(2.5x)"]
 
 
 def pairs_of(phi, psi, rng, *, bias, k=2, m=3, d=3):

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.catalogue import ENTRIES
 
 from weightlift import Network, draw, samples, teachers
 from weightlift.errors import ArgumentError, ShapeError
@@ -12,7 +13,7 @@ from weightlift.theory import population_gradient, population_hessian, populatio
 from weightlift.theory.population import compressed
 
 D, K = 4, 2
-CATALOGUE = ["relu", "leaky_relu", "squared_relu", "absolute", "quadratic", "tanh", "sigmoid", "erf", "softplus"]
+CATALOGUE = [phi.name for phi in ENTRIES if phi.name not in ("linear", "polynomial")]
 
 
 def networks(rng, activation, *, bias=0.0, width=K + 1):

@@ -59,25 +59,30 @@ def get(activation: str | Activation, **parameters: Any) -> Activation:
         if factor is not None:
             raise ActivationError(f"factor is given twice: in the name {name!r} and as {factor!r}.")
         name, factor = parts["base"], _parsed_factor(activation, parts["factor"], parts["divisor"])
+    base = _entry(name, parameters, activation)
+    return base if factor is None else scaled(base, factor)
+
+
+def _entry(name: str, parameters: dict[str, Any], asked: str) -> Activation:
+    """The entry of that name, ours or another tool's, at its parameters."""
     if name not in CATALOGUE:
         if (understood := aliases().get(name)) is None:
             near = difflib.get_close_matches(name.lower(), [*CATALOGUE, "identity", "logistic"], n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             known = ", ".join(sorted(CATALOGUE))
-            raise ActivationError(f"activation {activation!r} is unknown.{hint} Known are {known}; or use `custom`.")
+            raise ActivationError(f"activation {asked!r} is unknown.{hint} Known are {known}; or use `custom`.")
         name = understood
     entry = CATALOGUE[name]
     if isinstance(entry, Activation):
         if parameters:
             raise ActivationError(f"activation {name!r} has no parameters {sorted(parameters)}, only a factor of z.")
-    else:
-        signature = inspect.signature(entry)
-        try:
-            signature.bind(**parameters)
-        except TypeError as error:
-            raise ActivationError(f"activation {name!r}: {error}; its signature is {name}{signature}.") from None
-        entry = entry(**parameters)
-    return entry if factor is None else scaled(entry, factor)
+        return entry
+    signature = inspect.signature(entry)
+    try:
+        signature.bind(**parameters)
+    except TypeError as error:
+        raise ActivationError(f"activation {name!r}: {error}; its signature is {name}{signature}.") from None
+    return entry(**parameters)
 
 
 def scaled(activation: str | Activation, factor: float) -> Activation:
