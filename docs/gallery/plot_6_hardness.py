@@ -62,7 +62,7 @@ for ratio in ratios:
     for seed in range(trials):
         truth = wl.teachers.conditioned(8, 3, activation="relu", rng=seed)
         X, y = wl.draw(truth, round(24 * ratio), rng=100 + seed)
-        answer = wl.recover(X, y, n_units=3, activation="relu", max_work=300, rng=seed)
+        answer = wl.recover(X, y, n_units=3, activation="relu", max_work=600, rng=seed)
         right += bool(answer.certificate) and wl.match(answer.network, truth).max_error < 1e-6
     shares.append(right / trials)
     print(f"{ratio:4.2f} rows a parameter: {right} of {trials} certified and right")

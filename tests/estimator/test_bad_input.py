@@ -74,7 +74,7 @@ def test_a_column_of_targets_is_taken_with_a_warning():
 @pytest.mark.filterwarnings("ignore::weightlift.errors.NotCertifiedWarning")
 def test_other_forms_of_numbers_are_taken(kind):
     forms = {"object": X.astype(object), "list": X.tolist(), "fortran": np.asfortranarray(X), "unmasked": np.ma.array(X)}
-    model = wl.OneHiddenLayerRegressor(2, max_work=50).fit(forms[kind] if kind in forms else X.astype(kind), Y)
+    model = wl.OneHiddenLayerRegressor(2, max_work=600).fit(forms[kind] if kind in forms else X.astype(kind), Y)
     assert model.score(X, Y) > 0.999
 
 

@@ -10,13 +10,13 @@ from tests.catalogue import name as name_of
 
 import weightlift as wl
 from weightlift import activations, samples
+from weightlift.identifiability.reflections import without_offset
 from weightlift.network import Network
 from weightlift.recovery.door import Counted
 from weightlift.risk import Students
 from weightlift.search import Budget, Ending, candidates
 from weightlift.search.annealing import annealing, softened
 from weightlift.search.consolidate import consolidate
-from weightlift.search.expand_prune import without_offset
 from weightlift.search.narrowing import _deletion_costs, narrowed
 from weightlift.search.starts import ResidualMoments, perturbed, random_students
 

@@ -22,7 +22,7 @@ def recover(
     bias: Annotated[bool, typer.Option("--bias", help="Units have biases.")] = False,
     offset: Annotated[bool, typer.Option("--offset", help="The output has a constant.")] = False,
     method: Annotated[str, typer.Option(help="auto, tensor (moments alone) or search.")] = "auto",
-    max_work: Annotated[float | None, typer.Option(min=0.0, help="Bound on the search, in Gauss–Newton steps.")] = None,
+    max_work: Annotated[float | None, typer.Option(min=0.0, help="Bound on all stages, in Gauss–Newton steps.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same answer.")] = 0,
     out: Annotated[Path | None, typer.Option(metavar="NET", help="Write the network: .safetensors.")] = None,
     force: Force = False,

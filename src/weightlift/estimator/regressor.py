@@ -53,7 +53,7 @@ class OneHiddenLayerRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
         Ridge ½ α ‖(W, a, b)‖² on the refinement. "auto": none where the units can be certified, otherwise the α with the least
         held-out risk. 0: never. A positive one is used always, and its fit is never certified.
     max_work : float, optional
-        Bound on the search, in Gauss–Newton steps of one start, and as many again for the choice of a ridge: counted, so that
+        Bound on recovery, in Gauss–Newton steps of one start, and as many again for the choice of a ridge: counted, so that
         results repeat. By default 3,000.
     tol : float, default=1e-4
         Relative decrease of the penalised risk at which a ridge fit ends; recovery itself goes on to rounding.

@@ -24,6 +24,9 @@ from weightlift.errors import ActivationError, ArgumentError, ShapeError
 from weightlift.identifiability.least_order import power_factors
 from weightlift.network import Network
 
+MAX_FLIPS = 20  # units: the table of 2²⁰ patterns takes 160 MB
+ZERO_OFFSET = 1e-10  # of Σ |aᵢ|: a constant that is a rounding error
+
 
 def reflect(network: Network, pattern: np.ndarray, *, offset: bool = True) -> Network:
     """The network with the units of the pattern, (k,) booleans, reflected: (a, w, b) → (s a, −w, −b).
@@ -80,3 +83,17 @@ def hermite_coefficients(network: Network) -> np.ndarray:
     length = np.linalg.norm(network.W, axis=0)
     means = activations.polynomial(polynomial).hermite_normalized(len(polynomial) - 1, length, network.b)
     return np.asarray(s * network.a * means)
+
+
+def without_offset(network: Network) -> Network:
+    """The units of a sigmoid network reflected so that c comes nearest to zero: c → c + p₀ Σ_F aᵢ over the flipped set F."""
+    assert network.activation.reflection is not None
+    if network.n_units > MAX_FLIPS:
+        return network
+    p0 = network.activation.reflection[1][0]
+    patterns = (np.arange(2**network.n_units)[:, None] >> np.arange(network.n_units)) & 1
+    constants = network.c + p0 * patterns @ network.a
+    best = int(np.argmin(np.abs(constants)))
+    signs = 1.0 - 2.0 * patterns[best]
+    c = 0.0 if abs(constants[best]) <= ZERO_OFFSET * np.abs(network.a).sum() else float(constants[best])
+    return replace(network, W=network.W * signs, b=network.b * signs, a=network.a * signs, c=c)

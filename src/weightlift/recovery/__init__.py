@@ -100,6 +100,7 @@ def _of_width(problem: Problem, width: int, budget: Budget, watch: Watch, rng: n
         if answers and (answers[-1].settled or budget.late() or stage is one_fit):
             break
         refined: list[Answer] = []
+        watch.tell(problem, Start(stage.__name__.replace("_", " "), 0, None, budget), tuple(answers))
         for start in stage(problem, width, budget, rng):
             watch.tell(problem, start, (*answers, *refined))
             if start.network is None:

@@ -10,6 +10,7 @@ import numpy as np
 from weightlift.certificate import Certificate, Status
 from weightlift.certificate.exactness import ROUNDING_FACTOR
 from weightlift.certificate.verdict import SPARE_ROWS
+from weightlift.identifiability.reflections import without_offset
 from weightlift.network import Network
 from weightlift.recovery.limits import LIMITS
 from weightlift.recovery.problem import Problem
@@ -17,7 +18,6 @@ from weightlift.recovery.reports import Cost, StageReport
 from weightlift.recovery.starts import Start
 from weightlift.refinement import gauss_newton
 from weightlift.search import Budget
-from weightlift.search.expand_prune import without_offset
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ import numpy as np
 
 from weightlift.activations import Activation, get
 from weightlift.errors import ArgumentError, ShapeError, TooFewRowsError
+from weightlift.identifiability.parameters import parameters_of_shape
 from weightlift.namespaces import is_array, to_numpy
 from weightlift.network import Network
 from weightlift.recovery.limits import LIMITS
@@ -24,7 +25,7 @@ class Event:
     """What a callback is told: where a recovery stands, and the best network that it has."""
 
     stage: str  # "moments", "units up to sign", "search" or "one fit"
-    start: int  # number of the stage's start or round, from 1
+    start: int  # number of the stage's start or round, from 1; 0 when the stage begins
     best_risk: float  # ½ E r² relative to ½ E y² on the training rows; infinite before the first network
     share: float  # of the budget that is spent, of work or of time, whichever is more; 1 at its end
     seconds: float  # since the call
@@ -88,7 +89,7 @@ class Request:
 
     def parameters(self, d: int, width: int) -> int:
         """Free parameters of `width` units of d inputs, after the scales are fixed."""
-        return width * (d + self.bias + (not self.unit)) + self.offset
+        return parameters_of_shape(d, width, self.phi, bias=self.bias, offset=self.offset)
 
     def budget(self) -> Budget:
         """The whole budget, from now on."""

@@ -21,6 +21,8 @@ from typing import Any
 import numpy as np
 
 from weightlift.activations import Activation
+from weightlift.identifiability.parameters import parameters_of_shape
+from weightlift.identifiability.reflections import without_offset
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
 from weightlift.refinement import gauss_newton
@@ -40,7 +42,6 @@ EXTRA_UNITS = (0, 1, 2)  # widths of successive fresh batches beyond the asked o
 WIDE_FIRST = 1.15  # width of the first batch when units are many and rows plenty
 SOFT_STEPS, REHEAT_STEPS, LAST_STEPS, WIDE_STEPS = 8, 6, 30, 60
 START_STEPS = 50  # that a start takes to its end, of the about 70 that it may
-MAX_FLIPS, ZERO_OFFSET = 20, 1e-10
 SAME_RISK = 1e-6  # relative difference of risks that are one minimum
 RACE_AFTER = 2  # stages before half of the fresh starts are dropped
 
@@ -283,24 +284,10 @@ def _width(samples: Samples, n_units: int, activation: Activation, epoch: int, b
 
 def _inputs(samples: Samples, activation: Activation, bias: bool) -> int:
     """Parameters a unit has."""
-    return samples.d + bias + (activation.degree is None)
+    return parameters_of_shape(samples.d, 1, activation, bias=bias)
 
 
 def _constant_reflection(activation: Activation) -> bool:
     """φ(−z) = −φ(z) + p₀ with p₀ ≠ 0, as for the sigmoid: signs are tied to the constant."""
     reflection = activation.reflection
     return reflection is not None and reflection[0] == -1 and len(reflection[1]) == 1 and reflection[1][0] != 0
-
-
-def without_offset(network: Network) -> Network:
-    """The units of a sigmoid network reflected so that c comes nearest to zero: c → c + p₀ Σ_F aᵢ over the flipped set F."""
-    assert network.activation.reflection is not None
-    if network.n_units > MAX_FLIPS:
-        return network
-    p0 = network.activation.reflection[1][0]
-    patterns = (np.arange(2**network.n_units)[:, None] >> np.arange(network.n_units)) & 1
-    constants = network.c + p0 * patterns @ network.a
-    best = int(np.argmin(np.abs(constants)))
-    signs = 1.0 - 2.0 * patterns[best]
-    c = 0.0 if abs(constants[best]) <= ZERO_OFFSET * np.abs(network.a).sum() else float(constants[best])
-    return replace(network, W=network.W * signs, b=network.b * signs, a=network.a * signs, c=c)
