@@ -90,25 +90,22 @@ def merge(found: list[TensorDirections], n_units: int | None) -> tuple[np.ndarra
     within = gaps[(source[:, None] == source) & ~np.eye(len(source), dtype=bool)]
     half = 0.5 * float(within.min()) if within.size else 0.5
     radius = np.minimum(np.maximum(LIMITS.errors_apart * (error[:, None] + error), LIMITS.same_direction), half)
-    kept = list(np.argsort(-strength))
-
-    def drop(limit: np.ndarray | float) -> bool:
-        pairs = [(gaps[i, j], p, q) for p, i in enumerate(kept) for q, j in enumerate(kept[:p]) if source[i] != source[j]]
-        if not pairs:
-            return False
-        closest, p, q = min(pairs)
-        near = bool(closest <= (limit[kept[p], kept[q]] if isinstance(limit, np.ndarray) else limit))
-        if near:
-            kept.pop(p)  # the weaker: p stands after q
-        return near
-
-    while drop(radius):
-        pass
-    while n_units is not None and len(kept) > n_units and drop(half):
-        pass
+    gaps = np.where(source[:, None] == source, np.inf, gaps)  # within a tensor nothing merges
+    kept = _merged(gaps, np.argsort(-strength), radius, least=0)
     if n_units is not None:
-        kept = kept[:n_units]
+        kept = _merged(gaps, kept, np.full_like(gaps, half), least=n_units)[:n_units]
     return U[:, kept], impurity[kept]
+
+
+def _merged(gaps: np.ndarray, kept: np.ndarray, radius: np.ndarray, *, least: int) -> np.ndarray:
+    """Of the closest pair the weaker goes, the later in `kept`, while it is within its radius and more than `least` stay."""
+    while len(kept) > max(least, 1):
+        among = np.where(np.tri(len(kept), k=-1, dtype=bool), gaps[np.ix_(kept, kept)], np.inf)
+        p, q = np.unravel_index(int(np.argmin(among)), among.shape)  # p stands after q
+        if not among[p, q] <= radius[kept[p], kept[q]]:
+            break
+        kept = np.delete(kept, p)
+    return kept
 
 
 def _contractions(samples: Samples, order: int, filled: int, frames: np.ndarray) -> np.ndarray:

@@ -26,11 +26,9 @@ def recipes(paper: str = "all", figure: str | None = None) -> list[Recipe]:
     """
     if paper != "all" and paper not in PAPERS:
         raise ArgumentError(f"there is no paper {paper!r}; there are {', '.join(PAPERS)}, and all.")
-    modules = [importlib.import_module(f"weightlift.reproduce.{name}") for name in PAPERS if paper in (name, "all")]
-    found: list[Recipe] = [recipe for module in modules for recipe in module.RECIPES]
-    if figure is None:
-        return found
-    if figure not in {recipe.figure for recipe in found}:
-        names = ", ".join(recipe.figure for recipe in found)
-        raise ArgumentError(f"{paper} has no recipe {figure!r}; there are {names}.")
-    return [recipe for recipe in found if recipe.figure == figure]
+    names = PAPERS if paper == "all" else (paper,)
+    found = [recipe for name in names for recipe in importlib.import_module(f"weightlift.reproduce.{name}").RECIPES]
+    chosen = [recipe for recipe in found if figure in (None, recipe.figure)]
+    if not chosen:
+        raise ArgumentError(f"{paper} has no recipe {figure!r}; there are {', '.join(recipe.figure for recipe in found)}.")
+    return chosen

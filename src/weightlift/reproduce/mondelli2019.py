@@ -175,14 +175,17 @@ def _unique(d: int, order: int) -> float:
     return (d + 1) * (d + 2) / 6 if order == 3 else d * (d - 1) / 2
 
 
-def claim_decomposition(rows: list[Row]) -> list[Claim]:
-    def share(method: str, order: int, low: float, high: float) -> tuple[float, int]:
-        part = [row for row in rows if (row["method"], row["order"]) == (method, order) and low < row["k/d"] <= high]
-        part = [row for row in part if row["k"] <= _unique(row["d"], order)] if high > 1 else part
-        return (float(np.mean(column(part, "found"))), len(part)) if part else (np.nan, 0)
+def _share(rows: list[Row], method: str, order: int, *, overcomplete: bool) -> tuple[float, int]:
+    """The share found, and over how many points: k ≤ d, or k > d as far as components are unique."""
+    part = [row for row in rows if (row["method"], row["order"], row["k/d"] > 1) == (method, order, overcomplete)]
+    part = [row for row in part if not overcomplete or row["k"] <= _unique(row["d"], order)]
+    return (float(np.mean(column(part, "found"))), len(part)) if part else (np.nan, 0)
 
-    complete = {f"order {order}": share("kcl", order, 0, 1)[0] for order in (3, 4)}
-    fourth, third = share("subspace_power", 4, 1, np.inf), share("implicit_cp", 3, 1, np.inf)
+
+def claim_decomposition(rows: list[Row]) -> list[Claim]:
+    complete = {f"order {order}": _share(rows, "kcl", order, overcomplete=False)[0] for order in (3, 4)}
+    fourth = _share(rows, "subspace_power", 4, overcomplete=True)
+    third = _share(rows, "implicit_cp", 3, overcomplete=True)
     beyond = [row for row in rows if row["order"] == 3 and row["k"] > _unique(row["d"], 3)]
     reached = float(np.mean(column(beyond, "found"))) if beyond else np.nan
     return [

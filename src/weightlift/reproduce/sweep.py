@@ -77,10 +77,7 @@ def sweep(
     workers = [_Worker(trial) for _ in range(min(jobs, missing))]
     failures: list[CellResult] = []
     try:
-        while queue.cells or any(worker.cells for worker in workers):
-            for worker in workers:
-                worker.refill(queue)
-            answers = list(itertools.chain.from_iterable(worker.answers(queue) for worker in _ready(workers)))
+        for answers in _finished(queue, workers):
             store.add([(a.cell, a.result, a.seconds) for a in answers if not a.failure], __version__)
             queue.finish(answers)
             failures += [answer for answer in answers if answer.failure]
@@ -94,6 +91,14 @@ def sweep(
             f"{len(failures)} of {missing} cells failed, the others are stored. Trial {cell.trial} at {cell.point}: {reason}"
         )
     return missing
+
+
+def _finished(queue: _Queue, workers: list[_Worker]) -> Iterator[list[CellResult]]:
+    """What came back each time that some worker had something, until nothing is left."""
+    while queue.cells or any(worker.cells for worker in workers):
+        for worker in workers:
+            worker.refill(queue)
+        yield list(itertools.chain.from_iterable(worker.answers(queue) for worker in _ready(workers)))
 
 
 class _Queue:

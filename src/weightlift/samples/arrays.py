@@ -136,15 +136,8 @@ def from_arrays(
     """Checked arrays as a source; see `samples.open`."""
     xp = _common_namespace({"X": X, "y": y, "sample_weight": sample_weight})
     X, y = real_floating(X, "X"), real_floating(y, "y")
-    if dtype not in {"float32", "float64"}:
-        raise ArgumentError(f"dtype must be 'float64' or 'float32', not {dtype!r}.")
-    if X.ndim != 2 or X.shape[1] == 0:
-        raise ShapeError(f"X must have shape (n, d) with d ≥ 1, not {tuple(X.shape)}; for one input use X[:, None].")
-    if y.ndim not in (1, 2) or y.shape[0] != X.shape[0] or 0 in y.shape[1:]:
-        shapes = f"({X.shape[0]},) or ({X.shape[0]}, outputs), targets for each row of X"
-        raise ShapeError(f"y must have shape {shapes}, not {tuple(y.shape)}.")
-    if X.shape[0] < least_rows:
-        raise TooFewRowsError(f"X has {X.shape[0]} rows; at least {least_rows} are needed.")
+    check_arithmetic(dtype)
+    _check_shapes(X, y, least_rows)
     for name, other in (("y", y), ("sample_weight", sample_weight)):
         if other is not None and device(other) != device(X):
             raise ArgumentError(f"X is on {device(X)} and {name} on {device(other)}; move them to one device.")
@@ -154,6 +147,21 @@ def from_arrays(
     if w is not None and least_rows and not bool(xp.any(w > 0)):
         raise ArgumentError("sample_weight is zero on every row; give at least one row weight.")
     return ArraySamples(X, y, w, getattr(xp, dtype))
+
+
+def check_arithmetic(dtype: str) -> None:
+    if dtype not in {"float32", "float64"}:
+        raise ArgumentError(f"dtype must be 'float64' or 'float32', not {dtype!r}.")
+
+
+def _check_shapes(X: Array, y: Array, least_rows: int) -> None:
+    if X.ndim != 2 or X.shape[1] == 0:
+        raise ShapeError(f"X must have shape (n, d) with d ≥ 1, not {tuple(X.shape)}; for one input use X[:, None].")
+    if y.ndim not in (1, 2) or y.shape[0] != X.shape[0] or 0 in y.shape[1:]:
+        shapes = f"({X.shape[0]},) or ({X.shape[0]}, outputs), targets for each row of X"
+        raise ShapeError(f"y must have shape {shapes}, not {tuple(y.shape)}.")
+    if X.shape[0] < least_rows:
+        raise TooFewRowsError(f"X has {X.shape[0]} rows; at least {least_rows} are needed.")
 
 
 def refuse_masked(name: str, values: Any) -> None:

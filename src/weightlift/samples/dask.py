@@ -24,7 +24,7 @@ import numpy as np
 from weightlift.errors import ArgumentError, ClusterError, ShapeError, TooFewRowsError, WeightliftError
 from weightlift.namespaces import Array, array_namespace, is_array, to_numpy
 from weightlift.network import Network
-from weightlift.samples.arrays import ArraySamples, from_arrays
+from weightlift.samples.arrays import ArraySamples, check_arithmetic, from_arrays
 from weightlift.samples.keys import intervals
 from weightlift.samples.limits import LIMITS
 from weightlift.samples.protocol import Block, Map, Samples, Statistic, Sums, target_names
@@ -46,8 +46,7 @@ def open(
 
     client: a `distributed.Client`; None uses the current one, and where there is none, Dask's scheduler of this process.
     """
-    if dtype not in {"float32", "float64"}:
-        raise ArgumentError(f"dtype must be 'float64' or 'float32', not {dtype!r}.")
+    check_arithmetic(dtype)
     if target is not None:
         chunks, d = _frame_chunks(X, y, sample_weight, target, features, weight)
         outputs = None if isinstance(target, str) else len(target)
@@ -271,11 +270,7 @@ def _chunks(X: Any, y: Any, sample_weight: Any) -> tuple[list[tuple[Any, ...]], 
         if values.ndim not in axes:
             raise ShapeError(f"{name} must have {words}, not {values.ndim}.")
     if _is_frame(X):
-        columns = [values.to_delayed() for values in given.values()]
-        counts = {name: len(c) for name, c in zip(given, columns, strict=True)}
-        if len(set(counts.values())) > 1:
-            raise ShapeError(f"X, y and sample_weight must be partitioned alike, not {counts}; take them from one frame.")
-        return list(zip(*columns, strict=True)), len(X.columns)
+        return _partitions(given), len(X.columns)
     for name, values in given.items():
         if _is_frame(values):
             raise ArgumentError(f"{name} is a series and X an array; convert it: {name} = {name}.to_dask_array(lengths=True)")
@@ -284,6 +279,14 @@ def _chunks(X: Any, y: Any, sample_weight: Any) -> tuple[list[tuple[Any, ...]], 
             raise ShapeError(f"{name} has {values.shape[0]} rows and X {X.shape[0]}; they must agree.")
     alike = [v if v.chunks[0] == X.chunks[0] else v.rechunk({0: X.chunks[0]}) for v in given.values()]
     return list(zip(*(v.to_delayed().ravel() for v in alike), strict=True)), int(X.shape[1])
+
+
+def _partitions(given: dict[str, Any]) -> list[tuple[Any, ...]]:
+    columns = [values.to_delayed() for values in given.values()]
+    counts = {name: len(c) for name, c in zip(given, columns, strict=True)}
+    if len(set(counts.values())) > 1:
+        raise ShapeError(f"X, y and sample_weight must be partitioned alike, not {counts}; take them from one frame.")
+    return list(zip(*columns, strict=True))
 
 
 def _frame_chunks(

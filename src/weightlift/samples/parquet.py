@@ -22,7 +22,7 @@ import numpy as np
 
 from weightlift.errors import ArgumentError, FileFormatError, NotFiniteError, TooFewRowsError
 from weightlift.namespaces import row_ranges
-from weightlift.samples.arrays import ArraySamples
+from weightlift.samples.arrays import ArraySamples, check_arithmetic
 from weightlift.samples.keys import row_keys
 from weightlift.samples.limits import LIMITS
 from weightlift.samples.protocol import Block, Samples, Statistic, Sums, target_names
@@ -71,8 +71,7 @@ def open(
     chosen = tuple(n for n in schema if n not in (*targets, weight)) if features is None else tuple(features)
     if not chosen or len(set(chosen)) < len(chosen) or set(targets) & set(chosen):
         raise ArgumentError(f"features must name at least one column, none of them twice or the target, not {list(chosen)}.")
-    if dtype not in {"float32", "float64"}:
-        raise ArgumentError(f"dtype must be 'float64' or 'float32', not {dtype!r}.")
+    check_arithmetic(dtype)
     needed = (*chosen, *targets, *([weight] if weight else []))
     expected = _numeric(files[0], schema, needed)
     for file in files:
@@ -328,6 +327,10 @@ def _check_schema(file: Path, expected: dict[str, Any], first: Path, *, exactly:
             raise ArgumentError(f"{file} has no column {name!r}, which {first} has.")
         if schema[name] != kind:
             raise ArgumentError(f"column {name!r} is {schema[name]} in {file} and {kind} in {first}; write them alike.")
+    _check_nulls(file, metadata, expected)
+
+
+def _check_nulls(file: Path, metadata: Any, expected: dict[str, Any]) -> None:
     places = {metadata.schema.column(j).path: j for j in range(len(metadata.schema))}
     for group in range(metadata.num_row_groups):
         for name in expected:
