@@ -76,7 +76,7 @@ def test_the_greedy_bases_never_exceed_edmonds_bound_and_mostly_reach_it() -> No
                 rank = int(np.linalg.matrix_rank(flat)) if size else 0
                 missed = sum(int(np.linalg.matrix_rank(np.vstack([flat, b]))) > rank for b in B)
                 most = min(most, missed // (K - rank))
-        found = disjoint_bases(Slopes(B), 99)
+        found = disjoint_bases(Slopes(B), 99).count
         assert found <= most
         reached, total = reached + (found == most), total + 1
     assert reached >= 0.9 * total

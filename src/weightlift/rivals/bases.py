@@ -45,41 +45,60 @@ class Slopes:
         return np.asarray((product + M[k]) % PRIME) if self.ones else np.asarray(product)
 
 
-def disjoint_bases(slopes: Slopes, wanted: int) -> int:
-    """How many disjoint bases of R^width the rows hold, by greedy search, at most `wanted`.
+@dataclass(frozen=True, eq=False)
+class Bases:
+    """How many disjoint bases were found, and the flat to which the rest of the rows belong where another one was not."""
 
-    Each basis is completed in order of leverage, least first: rows in common directions before the rare ones, which are
-    spent one at a time.
+    count: int
+    missed: int = 0  # rows outside the flat
+    codimension: int = 0
+    units: tuple[int, ...] = ()  # coordinates that the flat's equations involve
+
+    def undecided(self, q: int) -> bool:
+        """Whether a network may have other pieces at the rows outside the flat: they are no more than its coordinates there."""
+        return self.missed <= q * self.codimension
+
+
+def disjoint_bases(slopes: Slopes, wanted: int) -> Bases:
+    """Disjoint bases of R^width among the rows, by greedy search, at most `wanted`.
+
+    Rows in common directions come first and at random; the rare ones, of high leverage, are spent one at a time.
     """
     order = _common_first(slopes)
-    found = 0
-    while found < wanted and len(order) >= slopes.width:
-        used = _basis(slopes, order)
-        if used is None:
-            break
+    for found in range(wanted):
+        used, equations = _basis(slopes, order)
+        if equations.shape[1]:
+            outside = slopes.times(equations, np.arange(len(slopes.B))).any(axis=1)
+            units = np.flatnonzero(equations[: slopes.B.shape[1]].any(axis=1))
+            return Bases(found, int(outside.sum()), int(equations.shape[1]), tuple(units.tolist()))
         order = np.delete(order, used)
-        found += 1
-    return found
+    return Bases(wanted)
 
 
 def _common_first(slopes: Slopes) -> np.ndarray:
     S = np.hstack([slopes.B, np.ones((len(slopes.B), 1))])
     gram = S.T @ S
     leverage = ((S @ np.linalg.pinv(gram, hermitian=True)) * S).sum(axis=1)
-    return np.argsort(np.round(leverage, 9), kind="stable")
+    rare = np.where(leverage > LIMITS.rare * S.shape[1] / len(S), leverage, 0.0)
+    return np.lexsort((np.random.default_rng(0).permutation(len(S)), np.round(rare, 9)))
 
 
-def _basis(slopes: Slopes, order: np.ndarray) -> np.ndarray | None:
-    """Positions in `order` of the first independent rows, or None where they do not span."""
+def _basis(slopes: Slopes, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Positions in `order` of the first independent rows, and (width, codimension) equations that all rows obey."""
     used, functionals = _independent(slopes.take(order[: 2 * slopes.width]))
     while functionals.shape[1]:
-        outside = slopes.times(functionals, order).any(axis=1)
-        if not outside.any():
-            return None
-        row = int(np.argmax(outside))
+        row = _outside(slopes, functionals, order[: LIMITS.near])
+        if row < 0 and (row := _outside(slopes, functionals, order)) < 0:
+            break
         used = np.append(used, row)
         functionals = _annihilated(functionals, slopes.take(order[row : row + 1])[0])
-    return used
+    return used, functionals
+
+
+def _outside(slopes: Slopes, functionals: np.ndarray, order: np.ndarray) -> int:
+    """Position of the first row on which a functional does not vanish; −1 if there is none."""
+    found = np.asarray(slopes.times(functionals, order).any(axis=1))
+    return int(np.argmax(found)) if found.any() else -1
 
 
 def _independent(S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -88,10 +107,10 @@ def _independent(S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     used: list[int] = []
     A, T = S.T.copy(), np.eye(K, dtype=np.int64)  # T A has the rows of S as its columns
     for step in range(K):
-        alive = np.asarray(A[step:].any(axis=0))
-        column = int(np.argmax(alive))
-        if not alive[column]:
+        alive = np.flatnonzero(A[step:].any(axis=0))
+        if not len(alive):
             return np.array(used, dtype=int), T[step:].T
+        column = int(alive[0])
         pivot = step + int(np.argmax(A[step:, column] != 0))
         A[[step, pivot]], T[[step, pivot]] = A[[pivot, step]], T[[pivot, step]]
         inverse = pow(int(A[step, column]), -1, PRIME)
@@ -113,8 +132,8 @@ def _annihilated(functionals: np.ndarray, row: np.ndarray) -> np.ndarray:
 def spanned(slopes: Slopes, columns: np.ndarray) -> np.ndarray:
     """(m,) which columns (n, m) of residues lie in the column space of S (n, K), of rank K modulo p."""
     every = np.arange(len(slopes.B))
-    at = _basis(slopes, every)
-    if at is None or not columns.shape[1]:
+    at, equations = _basis(slopes, every)
+    if equations.shape[1] or not columns.shape[1]:
         return np.ones(columns.shape[1], dtype=bool)
     back = inverse(slopes.take(at))
     coordinates = np.zeros((slopes.width, columns.shape[1]), dtype=np.int64)
@@ -133,7 +152,8 @@ def binary_vectors(B: np.ndarray) -> np.ndarray | None:
     if r > LIMITS.listed_units:
         return None
     order = np.random.default_rng(0).permutation(n)
-    if (at := _basis(Slopes(B), order)) is None:
+    at, equations = _basis(Slopes(B), order)
+    if equations.shape[1]:
         return None
     back = inverse(B[order[at]].astype(np.int64))
     G = _times(B[np.delete(order, at)[: LIMITS.listed_rows * r]], back)

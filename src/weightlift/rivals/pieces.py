@@ -19,7 +19,7 @@ import numpy as np
 
 from weightlift.evidence.gauge import Gauge
 from weightlift.network import Network
-from weightlift.rivals.bases import Slopes, binary_vectors, disjoint_bases, residue, spanned
+from weightlift.rivals.bases import Bases, Slopes, binary_vectors, disjoint_bases, residue, spanned
 from weightlift.rivals.cells import cells, distinct, inputs
 from weightlift.rivals.finding import Finding, Outcome
 from weightlift.rivals.limits import LIMITS
@@ -149,13 +149,22 @@ def _independent_columns(B: np.ndarray) -> np.ndarray:
     return np.asarray(B[:, np.sort(order[sizes > LIMITS.independent * sizes[0]])])
 
 
-def _judged(samples: Samples, pieces: Pieces, candidates: np.ndarray, bases: int, needed: int) -> Finding:
+def _judged(samples: Samples, pieces: Pieces, candidates: np.ndarray, bases: Bases, needed: int) -> Finding:
     exchange = Exchange.of(pieces, pieces.units, candidates)
     if rivals := _agreeing(samples, exchange):
         return _rivalled(rivals)
+    if bases.count < needed and bases.undecided(needed - 1):
+        return Finding(
+            Outcome.UNEXAMINED,
+            f"{bases.missed} rows alone tell what the kinks of {named(bases.units)} leave open there, "
+            f"{(needed - 1) * bases.codimension} coordinates: other units may fit them. Give more rows between these kinks.",
+            number=float(bases.missed),
+            limit=float((needed - 1) * bases.codimension + 1),
+            units=bases.units,
+        )
     related = _related(pieces)
-    if bases < needed:
-        why = f"the rows hold {bases} disjoint bases of slopes, {needed} would prove it"
+    if bases.count < needed:
+        why = f"the rows hold {bases.count} disjoint bases of slopes, {needed} would prove it"
     elif related is None:
         why = "the units' polynomials obey a linear relation"
     elif not exchange.complete:
@@ -165,14 +174,14 @@ def _judged(samples: Samples, pieces: Pieces, candidates: np.ndarray, bases: int
             Outcome.IMPOSSIBLE,
             f"No other units agree on these rows: the slopes there hold {needed} disjoint bases, so that every network of this "
             f"width that agrees has the same pieces, and no other kinks have them ({_count(candidates.shape[1])}).",
-            number=float(bases),
+            number=float(bases.count),
             limit=float(needed),
             assumes=(DENSITY, *related),
         )
     return Finding(
         Outcome.NONE_FOUND,
         f"No other units with the same pieces on these rows were found; tested, not proved: {why}.",
-        number=float(bases),
+        number=float(bases.count),
         limit=float(needed),
         assumes=(DENSITY,),
     )
