@@ -9,8 +9,6 @@ import pytest
 
 import weightlift as wl
 from weightlift import samples
-from weightlift.certificate.places import permuted
-from weightlift.evidence.gauge import Gauge
 from weightlift.refinement.gauss_newton import gauss_newton
 
 
@@ -63,8 +61,6 @@ def test_units_in_other_places_are_ambiguous(planted, activation: str, seed: int
     assert not one.equivalent(other, 1e-2)
     for net in (one, other):
         assert wl.certify(net, X, y).status is not wl.Status.EXACT
-    rivals = permuted(X, Gauge.of(one, bias=True, offset=False), 1e-7, 1e-7)
-    assert any(rival.equivalent(other, 1e-9) for rival in rivals)
     noisy = y + 1e-3 * rng.standard_normal(len(y))
     net = gauss_newton(samples.open(X, noisy), other, free="Wb" if one.activation.degree else "Wab").network
     assert wl.certify(net, X, noisy).status is not wl.Status.STATISTICAL
@@ -75,5 +71,4 @@ def test_units_in_general_position_have_no_other_places(seed: int) -> None:
     X = np.hstack([rng.standard_normal((400, 2)), rng.integers(-1, 2, (400, 3)), rng.integers(0, 2, (400, 2)) - 0.5])
     net = wl.Network(rng.standard_normal((7, 4)), None, 0.5 * rng.standard_normal(4), activation="tanh")
     for inputs, these in ((X, net), (X[:, 2:], replace(net, W=net.W[2:]))):
-        assert permuted(inputs, Gauge.of(these, bias=True, offset=False), 1e-6, 1e-7) == []
         assert wl.certify(these, inputs, these.predict(inputs)).status is wl.Status.EXACT

@@ -7,12 +7,12 @@ import pytest
 
 from weightlift import samples, teachers
 from weightlift.certificate import Status, certify
-from weightlift.certificate.exactness import exact_precision, separation
-from weightlift.certificate.scores import Scores
+from weightlift.certificate.precision import precision_of, separation
+from weightlift.certificate.scores import Scores, WhiteRows
 from weightlift.evidence import rows
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
-from weightlift.evidence.rows import Agreement, DistinctRows, Sides, count_distinct, rounding_bound, rows_beside
+from weightlift.evidence.rows import Agreement, DistinctRows, count_distinct, rounding_bound
 from weightlift.network import Network
 from weightlift.refinement.gauss_newton import gauss_newton
 from weightlift.risk import Students
@@ -93,33 +93,20 @@ def test_distinct_rows_are_counted_across_blocks(monkeypatch: pytest.MonkeyPatch
     assert sketched == pytest.approx(500, rel=0.2)
 
 
-def test_rows_beside_a_kink_are_counted_once() -> None:
-    rng = np.random.default_rng(1)
-    X = np.tile(rng.standard_normal((60, 3)), (5, 1))
-    net = teachers.biased(3, 2, bias=1.0, rng=2)
-    z = X[:60] @ net.W + net.b
-    expected = np.minimum((z > 0).sum(axis=0), (z < 0).sum(axis=0))
-    found = rows_beside(samples.open(X, X[:, 0]).fold(Sides(net, 100)))
-    np.testing.assert_array_equal(found, expected)
-    np.testing.assert_array_equal(rows_beside(samples.open(X, X[:, 0]).fold(Sides(net, 7))), np.minimum(expected, 7))
-
-
 @pytest.mark.parametrize("side", [1.0, -1.0])
 def test_a_unit_needs_rows_on_both_sides(side: float) -> None:
-    """Coordinates plus five rows on the emptier side: one less, and the unit is beyond reach."""
+    """q + 1 disjoint bases need as many rows on the emptier side, q = 4 coordinates: fewer, and the unit is beyond reach."""
     rng = np.random.default_rng(3)
     X = rng.standard_normal((400, 3))
     W = rng.standard_normal((3, 2))
     order = np.sort(side * (X @ W[:, 1]))[::-1]
-    for rows_there, status in ((8, Status.AMBIGUOUS), (9, Status.EXACT)):
+    for rows_there, status in ((3, Status.AMBIGUOUS), (9, Status.EXACT)):
         b = -side * (order[rows_there - 1] + order[rows_there]) / 2
         net = Network(W, [1.0, -1.5], [0.1, b])
         certificate = certify(net, X, net.predict(X))
         assert certificate.status is status, str(certificate)
         if status is Status.AMBIGUOUS:
             assert certificate.ambiguous_units == (1,)
-            assert certificate.evidence.least_rows is not None
-            assert certificate.evidence.least_rows[1] == 8
 
 
 def test_separation_is_relative_and_up_to_sign() -> None:
@@ -144,7 +131,41 @@ def test_information_by_both_routes(seed: int, monkeypatch: pytest.MonkeyPatch) 
     assert information.rss == pytest.approx(1.0)
     monkeypatch.setattr("weightlift.evidence.information.DENSE", 1)
     assert Information.of(source, gauge).condition == pytest.approx(information.condition, rel=1e-6)
-    assert exact_precision(information, 2.0) == pytest.approx(2 * exact_precision(information, 1.0))
+
+
+@pytest.mark.parametrize(("activation", "free"), [("relu", "Wb"), ("squared_relu", "Wb"), ("tanh", "Wab"), ("sigmoid", "Wab")])
+@pytest.mark.parametrize("size", [1e-9, 1e-5])
+def test_precision_holds_for_bounded_errors(activation: str, free: str, size: float, seed: int) -> None:
+    """Errors of at most E on every row, in the pattern that moves a unit most: the truth is in the region, which is not far
+    too large."""
+    truth = teachers.biased(4, 2, bias=0.5, activation=activation, rng=seed)
+    X = np.random.default_rng(seed).standard_normal((200, 4))
+    gauge = Gauge.of(truth, bias=True, offset=False)
+    students = Students.of(gauge.network)
+    J = gauge.jacobian(X, students.preactivations(X), students)
+    for i in range(2):
+        at = gauge.coordinates(i)
+        worst = np.linalg.eigh(np.linalg.inv(J.T @ J)[np.ix_(at, at)])[1][:, -1]
+        y = truth.predict(X) + size * np.sign(np.linalg.pinv(J)[at].T @ worst)
+        source = samples.open(X, y)
+        net = gauss_newton(source, truth, free=free, tol=1e-15).network
+        fit = Gauge.of(net, bias=True, offset=False)
+        error = float(np.linalg.norm(np.abs(net.predict(X) - y) + size))
+        found = precision_of(source, Information.of(source, fit), error)
+        delta = fit.unit(i)[0] - gauge.unit(i)[0]
+        distance = float(delta @ np.linalg.solve(found.regions[i], delta))
+        assert 1e-3 < distance <= 1.0
+        assert found.contraction < 0.6
+        assert found.relative[i] == pytest.approx(fit.relative_size(i, found.regions[i]))
+
+
+def test_a_box_that_is_too_wide_proves_nothing() -> None:
+    truth = teachers.biased(4, 2, bias=0.5, activation="tanh", rng=0)
+    X = np.random.default_rng(0).standard_normal((200, 4))
+    source = samples.open(X, truth.predict(X))
+    found = precision_of(source, Information.of(source, Gauge.of(truth, bias=True, offset=False)), 50.0)
+    assert found.contraction > 1.0
+    assert not np.isfinite(found.relative).any()
 
 
 def test_scores_are_sums_over_rows(seed: int) -> None:
@@ -159,15 +180,14 @@ def test_scores_are_sums_over_rows(seed: int) -> None:
     J = gauge.jacobian(X, students.preactivations(X), students)
     r = net.predict(X) - y
     h = w * np.einsum("ij,jk,ik->i", J, np.linalg.inv(J.T * w @ J), J)
-    meat, jackknife, fourth, squares, leverage, largest = source.fold(Scores(gauge, information.half_inverse))
+    (meat,) = source.fold(Scores(gauge, information.half_inverse))
     H = np.linalg.inv(J.T * w @ J)
-    for scores, left in ((meat, 1.0), (jackknife, 1 - h)):
-        expected = H @ (J.T * (w * r / left) ** 2 @ J) @ H
-        np.testing.assert_allclose(information.sandwich(scores), expected, rtol=1e-6, atol=1e-9 * np.abs(expected).max())
-    assert float(fourth) == pytest.approx(float((w**2 * r**4).sum()))
-    assert float(squares) == pytest.approx(float((w * r**2).sum()))
-    assert float(leverage) == pytest.approx(float(h.max()), rel=1e-6)
-    assert float(largest) == pytest.approx(float((np.sqrt(w / (1 - h)) * np.abs(r)).max()), rel=1e-6)
+    expected = H @ (J.T * (w * r) ** 2 @ J) @ H
+    np.testing.assert_allclose(information.sandwich(meat), expected, rtol=1e-6, atol=1e-9 * np.abs(expected).max())
+    rows = WhiteRows.of(next(iter(source.blocks(60))), gauge, information.half_inverse)
+    np.testing.assert_allclose(rows.leverage, h, rtol=1e-6)
+    np.testing.assert_allclose(rows.left, 1 - h, rtol=1e-6)
+    np.testing.assert_allclose(rows.r, np.sqrt(w) * r)
 
 
 def test_sandwich_of_an_ill_conditioned_fit() -> None:
@@ -185,6 +205,6 @@ def test_sandwich_of_an_ill_conditioned_fit() -> None:
     scale = np.linalg.norm(J, axis=0)
     Q, R = np.linalg.qr(J / scale)
     half = np.linalg.inv(R) / scale[:, None]
-    white = Q * ((net.predict(X) - y) / (1 - (Q**2).sum(axis=1)))[:, None]
-    sandwich = information.sandwich(source.fold(Scores(gauge, information.half_inverse))[1])
+    white = Q * (net.predict(X) - y)[:, None]
+    sandwich = information.sandwich(source.fold(Scores(gauge, information.half_inverse))[0])
     np.testing.assert_allclose(np.diagonal(sandwich), ((half @ white.T) ** 2).sum(axis=1), rtol=1e-3)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weightlift.certificate.scores import Scores
+from weightlift.certificate.standard import Standard
 from weightlift.errors import ArgumentError, ShapeError, SingularError, TooFewRowsError
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
@@ -60,8 +61,9 @@ def inference(
     bias = bool(np.any(network.b)) if bias is None else bool(bias)
     offset = network.c != 0.0 if offset is None else bool(offset)
     normal = network.canonical()
-    gauge = Gauge.of(normal, bias=bias, offset=offset)
-    _, _, _, rows, _, _, _, squares = (float(v) for v in samples.fold(Agreement(normal)))
+    standard = Standard.of(samples, bias=bias)
+    samples, gauge = samples.map(standard).persist(), Gauge.of(standard.network(normal), bias=bias, offset=offset)
+    _, _, _, rows, _, _, _, squares = (float(v) for v in samples.fold(Agreement(gauge.network)))
     n, p = int(rows), gauge.size
     if n <= p:
         raise TooFewRowsError(f"{n} rows leave no degrees of freedom for {p} parameters; give more rows.")
@@ -71,9 +73,9 @@ def inference(
     classical = variance / scale * information.inverse
     meat = to_numpy(samples.fold(Scores(gauge, information.half_inverse))[0])
     sandwich = n / (n - p) * information.sandwich(meat)
-    return Inference(
-        normal, bias, offset, robust, n, p, math.sqrt(variance), scale * information.rss, scale * squares, classical, sandwich
-    )
+    rss, tss = scale * information.rss, scale * squares
+    classical, sandwich = (standard.covariance(gauge, C) for C in (classical, sandwich))
+    return Inference(normal, bias, offset, robust, n, p, math.sqrt(variance), rss, tss, classical, sandwich)
 
 
 def cramer_rao(network: Network, X: Any, noise_std: float, *, bias: bool | None = None, offset: bool | None = None) -> float:
@@ -89,8 +91,10 @@ def cramer_rao(network: Network, X: Any, noise_std: float, *, bias: bool | None 
     samples = _rows(network, X, None, None)
     bias = bool(np.any(network.b)) if bias is None else bool(bias)
     offset = network.c != 0.0 if offset is None else bool(offset)
-    information = _full_rank(samples, Gauge.of(network, bias=bias, offset=offset))
-    return float(noise_std**2 * np.trace(information.inverse))
+    standard = Standard.of(samples, bias=bias)
+    gauge = Gauge.of(standard.network(network), bias=bias, offset=offset)
+    information = _full_rank(samples.map(standard), gauge)
+    return float(noise_std**2 * np.trace(standard.covariance(gauge, information.inverse)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,20 +1,17 @@
 """Lack of fit: whether the residual still has structure, and how small a further unit the test would have found.
 
-Under the null hypothesis r = (I − P)ε to first order, P the projection on the columns of J. With features Ψ of the inputs,
-made orthogonal to J, and m their rank,
+At a minimum r = (I − P)ε to first order, P the projection on the columns of J. With ψⱼ some two hundred random units of the
+class, the inputs, and units near the network's own, all projected off J,
 
-    F = (‖P_Ψ r‖²/m) / ((‖r‖² − ‖P_Ψ r‖²)/(n − p − m))
+    T = maxⱼ |⟨ψⱼ, r⟩|/‖ψⱼ‖,      its law under the null by signs: r is replaced by eᵢ rᵢ/(1 − hᵢ)^½, eᵢ = ±1, h the leverages.
 
-has Fisher's law for Gaussian noise. A further unit that adds s·g to f, g of root mean square one, gives it the noncentrality
-s² ‖P_Ψ g‖²/σ²; the detection limit is the least s at which every one of a batch of probes g, units with random directions and
-biases, is found with probability 99.9 %. Probes within arccos 0.9 of a unit of the network are left out: they are nearly
-parallel to it, and their absence shows first in that unit's size.
-
-Two nearly parallel units that act as one, within the limit, cannot be told from one.
-
-Features: 1, x, squares of projections (spanning all quadratic functions if there are rows enough), kinks |⟨u, x⟩ − t| and
-waves cos(⟨u, x⟩ + t) along random directions, and for each unit what bends along it. Inputs are centred and whitened first.
-Cost  one pass, O(n (p + m)²).
+Signs leave the size of each error where it is, so that neither heavy tails nor noise that depends on x change the size of the
+test [Wu 1986; Davidson & Flachaire 2008]; a studentised T would. A row's signs are bits of its key: the same whatever the
+source and the order, and copies share theirs.
+A further unit s·g, g of root mean square one, is found when s maxⱼ |⟨ψⱼ, g⟩|/‖ψⱼ‖ exceeds the critical value by `power`
+standard deviations; the detection limit is the least s that does for every one of a batch of random g that are not nearly
+parallel to a unit. Those that are stand for two units that the fit took for one, and count at most as large as the unit itself.
+Cost  two passes, O(n p (p + m)).
 """
 
 from __future__ import annotations
@@ -24,6 +21,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from weightlift.certificate.limits import LIMITS
+from weightlift.certificate.scores import WhiteRows
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
 from weightlift.evidence.rows import double
@@ -31,190 +30,212 @@ from weightlift.namespaces import Array, array_namespace, as_like, matmul_transp
 from weightlift.network import Network
 from weightlift.risk import Students
 from weightlift.samples import Block, Covariance, Samples, Sums
+from weightlift.samples.keys import uniforms
 
-LEVEL = 0.01  # share of right networks that the test rejects
-POWER = 0.999
-MAX_FEATURES, MIN_FEATURES = 300, 8
-PROBES = 64
-NEARLY_PARALLEL = 0.9
-RANK_TOLERANCE = 1e-6
+ANGLES = np.deg2rad([4.0, 8.0, 12.0, 18.0, 26.0])  # of nearly parallel probes; arccos 0.9 is 26°
+RANK_TOLERANCE = 1e-6  # of ‖ψ‖² that is left off J: less is rounding
+TINY = float(np.finfo(float).tiny)
+BITS = 52  # of a float's mantissa, each a sign
 
 
 @dataclass(frozen=True, eq=False)
 class LackOfFit:
-    """The test and what it can see."""
+    """The test and what it can see. Sums are over rows of mean weight one."""
 
     p_value: float
-    n_features: int  # m
-    noise_std: float  # (RSS/(n − p))^½
     detection_limit: float  # root mean square of the smallest unit that every probe of its size reveals
     shifts: np.ndarray  # (p, g): what the probes at their limits would have moved the coordinates by
+    splits: np.ndarray  # (p, k, s): what nearly parallel probes of each unit would have
+    leverage: float  # largest
+    influence: float  # largest share of one row in tr(sandwich · H), or in Σ w r²
+    kurtosis: float  # excess
+    meat: np.ndarray  # Lᵀ (Σ w² r²/(1 − h)² jjᵀ) L
 
 
-def lack_of_fit(samples: Samples, information: Information, n_rows: float, *, rng: int | np.random.Generator = 0) -> LackOfFit:
+def lack_of_fit(samples: Samples, information: Information, n_rows: float, *, rng: np.random.Generator) -> LackOfFit:
     """Test the residual of a network at its least-squares fit; n_rows is the number of independent rows."""
-    from scipy.stats import f as fisher
-
-    generator = np.random.default_rng(rng)
-    gauge, p = information.gauge, information.gauge.size
-    features = choose_features(samples, gauge.network, int((n_rows - p) // 4), generator)
-    probes = choose_probes(features, gauge, generator)
-    gram = to_numpy(samples.fold(FeatureGram(gauge, features, probes))[0])
-    m, g = features.size, probes.n_units
-    J, psi, unit, r = np.split(np.arange(len(gram)), [p, p + m, p + m + g])
-    L = information.half_inverse
-
-    def project(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """Inner products of columns made orthogonal to J."""
-        return np.asarray(gram[np.ix_(left, right)] - (L.T @ gram[np.ix_(J, left)]).T @ (L.T @ gram[np.ix_(J, right)]))
-
-    norms = np.sqrt(np.maximum(np.diagonal(gram)[psi], np.finfo(float).tiny))
-    values, vectors = np.linalg.eigh(project(psi, psi) / np.outer(norms, norms))
-    kept = values > RANK_TOLERANCE
-    basis = vectors[:, kept] / np.sqrt(values[kept]) / norms[:, None]  # Ψ basis is orthonormal and orthogonal to J
-    m = int(kept.sum())
-    rest = n_rows - p - m
-    scale = n_rows / information.total  # sums over rows of mean weight one
-    rss = scale * float(project(r, r)[0, 0])
-    explained = scale * float(((basis.T @ project(psi, r)) ** 2).sum())
-    noise = math.sqrt(max(rss, 0.0) / (n_rows - p))
-    if m == 0 or rest <= 0 or not rss > explained:
-        return LackOfFit(0.0, m, noise, math.inf, np.zeros((p, 0)))
-    statistic = (explained / m) / ((rss - explained) / rest)
-    p_value = float(fisher.sf(statistic, m, rest))
-    unit = unit[np.diagonal(gram)[unit] > 0]  # probes that some row activates
-    sizes = np.sqrt(scale * np.diagonal(gram)[unit] / n_rows)
-    seen = scale * ((basis.T @ project(psi, unit)) ** 2).sum(axis=0) / sizes**2
-    unseen = np.maximum(scale * np.diagonal(project(unit, unit)) / sizes**2 - seen, 0.0)
-    need = noncentrality(m, rest)
-    power = seen - need * unseen / rest
-    limits = np.where(power > 0, noise * np.sqrt(need / np.where(power > 0, power, 1.0)), np.inf)
-    limit = float(limits.max()) if len(unit) else math.inf
-    finite = np.isfinite(limits)
-    shifts = information.inverse @ gram[np.ix_(J, unit[finite])] * (limits / sizes)[finite]
-    return LackOfFit(p_value, m, noise, limit, shifts)
-
-
-def noncentrality(m: int, rest: float) -> float:
-    """The noncentrality at which an F test of level LEVEL with m and `rest` degrees of freedom has power POWER."""
-    from scipy.optimize import brentq
-    from scipy.stats import f as fisher
-    from scipy.stats import ncx2
-
-    critical = float(fisher.isf(LEVEL, m, rest)) * m
-    spread = 1.0 + 3.3 * math.sqrt(2.0 / rest)  # the denominator at its upper 0.05 %
-    return float(brentq(lambda x: ncx2.sf(critical * spread, m, x) - POWER, 1e-3, 1e5, xtol=1e-3))
-
-
-@dataclass(frozen=True, eq=False)
-class Features:
-    """Functions of the whitened inputs x̃ = root (x − mean)."""
-
-    mean: np.ndarray  # (d,)
-    root: np.ndarray  # (d, d′)
-    squares: np.ndarray  # (d′, ·) directions of (⟨v, x̃⟩)²
-    kinks: tuple[np.ndarray, np.ndarray]  # (d′, ·) and offsets
-    waves: tuple[np.ndarray, np.ndarray]
-    network: Network
-    bends: int  # how many features a unit has
-
-    @property
-    def size(self) -> int:
-        d, units = self.root.shape[1], self.bends * self.network.n_units
-        return int(1 + d + self.squares.shape[1] + self.kinks[0].shape[1] + self.waves[0].shape[1] + units)
-
-    def __call__(self, X: Array) -> Array:
-        """(m, size)."""
-        xp = array_namespace(X)
-        Z = xp.matmul(X - as_like(self.mean, X), as_like(self.root, X))
-        one = xp.ones((X.shape[0], 1), dtype=X.dtype, device=X.device)
-        projected = xp.matmul(Z, as_like(self.squares, X))
-        (U, t), (V, s) = (tuple(as_like(v, X) for v in pair) for pair in (self.kinks, self.waves))
-        parts = [one, Z, projected * projected - 1.0, xp.abs(xp.matmul(Z, U) - t), xp.cos(xp.matmul(Z, V) + s)]
-        return xp.concat([*parts, *self._bends(X)], axis=1)
-
-    def _bends(self, X: Array) -> list[Array]:
-        """|z|, |z − σ|, |z + σ|, 1{z > 0}, z² and z³ of each unit, as many as there is room for; σ its standard deviation."""
-        xp = array_namespace(X)
-        W, b = as_like(self.network.W, X), as_like(self.network.b, X)
-        white = np.linalg.pinv(self.root) @ self.network.W
-        scale = as_like(np.maximum(np.linalg.norm(white, axis=0), np.finfo(float).tiny), X)
-        z = (xp.matmul(X, W) + b) / scale
-        step = xp.astype(z > 0, X.dtype)
-        return [xp.abs(z), step, xp.abs(z - 1.0), xp.abs(z + 1.0), z * z, z * z * z][: self.bends]
-
-
-def choose_features(samples: Samples, network: Network, room: int, rng: np.random.Generator) -> Features:
-    """As many as a quarter of the spare rows, most of them spread over the inputs' directions."""
-    weight, mean, scatter = (to_numpy(v) for v in samples.fold(Covariance(samples.d)))
-    values, vectors = np.linalg.eigh(scatter / weight)
-    solid = values > 1e-12 * values[-1]
-    root = vectors[:, solid] / np.sqrt(values[solid])
-    d, k = root.shape[1], network.n_units
-    room = max(MIN_FEATURES, min(MAX_FEATURES, room)) - 1 - d
-    bends = int(np.clip(room // (4 * k), 1, 6))
-    room = max(0, room - bends * k)
-    quadratic = d * (d + 1) // 2
-    squares = min(quadratic, room // 2)
-    kinks = min((room - squares + 1) // 2, 10 + 4 * d)
-    waves = min(room - squares - kinks, 10 + 2 * d)
-    return Features(
-        mean,
-        root,
-        _directions(d, squares, rng),
-        (_directions(d, kinks, rng), rng.normal(size=kinks)),
-        (_directions(d, waves, rng) * rng.uniform(1.0, 3.0, waves), rng.uniform(0, 2 * np.pi, waves)),
-        network,
-        bends,
+    gauge, L = information.gauge, information.half_inverse
+    features, probes, near = choose_units(samples, gauge, rng)
+    m, g, k = features.n_units + samples.d + 1, probes.n_units, gauge.network.n_units
+    cross, gram = (to_numpy(v) for v in samples.fold(Products(gauge, (features, probes, near))))
+    onto = L.T @ cross  # coordinates of all columns in the range of J
+    off = gram - onto.T @ onto
+    size = np.diagonal(off)[:m]
+    kept = np.flatnonzero(size > RANK_TOLERANCE * np.maximum(np.diagonal(gram)[:m], TINY))
+    norm = np.sqrt(size[kept])
+    flips = Flips(information, features, onto[:, :m][:, kept], kept, int(rng.integers(2**31)))
+    found, drawn, meat, numbers = (to_numpy(v) for v in samples.fold(flips))
+    draws = np.sort(np.max(np.abs(drawn) / norm[:, None], axis=0, initial=0.0))
+    statistic = float(np.max(np.abs(found) / norm, initial=0.0))
+    p_value = (1 + int((draws >= statistic).sum())) / (1 + LIMITS.flips)
+    leverage, influence, outlier, fourth, square = numbers
+    noise = math.sqrt(square / max(n_rows - gauge.size, 1.0))
+    critical = float(draws[-max(1, int(LIMITS.level * (1 + LIMITS.flips)))]) + LIMITS.power * noise
+    lengths = np.sqrt(np.maximum(np.diagonal(gram)[m:], 0.0))
+    seen = np.max(np.abs(off[np.ix_(kept, np.arange(m, len(gram)))]) / norm[:, None], axis=0, initial=0.0)
+    amounts = np.where(seen > 0, critical / np.where(seen > 0, seen, 1.0), np.inf)  # of each probe, as it is
+    own = np.sqrt(to_numpy(samples.fold(UnitSquares(gauge))[0]))
+    shifts = L @ onto[:, m:]
+    acting = (lengths[:g] > 0) & np.isfinite(amounts[:g])
+    limit = float(np.max(amounts[:g][acting] * lengths[:g][acting], initial=0.0)) / math.sqrt(samples.total)
+    most = np.repeat(own, len(ANGLES)) / np.maximum(lengths[g:], TINY)
+    splits = shifts[:, g:] * np.minimum(amounts[g:], most)
+    return LackOfFit(
+        p_value,
+        limit if acting.any() else math.inf,
+        shifts[:, :g][:, acting] * amounts[:g][acting],
+        splits.reshape(len(splits), k, -1),
+        float(leverage),
+        float(max(influence / max(np.trace(meat), TINY), outlier / max(square, TINY))),
+        float(n_rows * fourth / max(square, TINY) ** 2 - 3.0),
+        meat,
     )
 
 
-def _directions(d: int, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Unit columns (d, count)."""
-    U = rng.standard_normal((d, count))
-    return np.asarray(U / np.linalg.norm(U, axis=0))
+def choose_units(samples: Samples, gauge: Gauge, rng: np.random.Generator) -> tuple[Network, Network, Network]:
+    """Features, probes and nearly parallel probes: units with random directions in the whitened inputs, of the size of the
+    network's own and, where it has biases, with kinks and bends spread over the rows."""
+    net = gauge.network
+    weight, mean, scatter = (to_numpy(v) for v in samples.fold(Covariance(samples.d)))
+    values, vectors = np.linalg.eigh(scatter / weight)
+    solid = values > 1e-12 * max(values[-1], TINY)
+    root = vectors[:, solid] / np.sqrt(values[solid])  # x̃ = (x − mean) root has covariance one
+    own = (vectors[:, solid] * np.sqrt(values[solid])).T @ net.W
+    length = np.maximum(np.linalg.norm(own, axis=0), TINY)
+    level = (mean @ net.W + net.b) / length
+
+    def units(U: np.ndarray, like: np.ndarray) -> Network:
+        """Columns U, of length one in the whitened inputs, made as long as the units `like`."""
+        W = root @ U * length[like]
+        spread = np.abs(level).max(initial=1.0)
+        b = rng.uniform(-spread, spread, len(like)) * length[like] - mean @ W if gauge.free.b else None
+        return Network(W, np.ones(len(like)), b, 0.0, net.activation)
+
+    def directions(count: int) -> np.ndarray:
+        U = rng.standard_normal((len(root.T), count))
+        return np.asarray(U / np.linalg.norm(U, axis=0))
+
+    U = directions(8 * LIMITS.probes)
+    apart = np.abs(U.T @ (own / length)).max(axis=1) < math.cos(ANGLES[-1])
+    U = U[:, apart if apart.any() else slice(None)][:, : LIMITS.probes]
+    near = _near(own / length, directions(net.n_units * len(ANGLES)))
+    like = np.repeat(np.arange(net.n_units), len(ANGLES))
+    W = root @ near * length[like]
+    b = net.b[like] + mean @ (net.W[:, like] - W) if gauge.free.b else None
+    close = Network(W, np.ones(len(like)), b, 0.0, net.activation)
+    features = units(directions(LIMITS.features), rng.integers(net.n_units, size=LIMITS.features))
+    return features, units(U, rng.integers(net.n_units, size=U.shape[1:])), close
 
 
-def choose_probes(features: Features, gauge: Gauge, rng: np.random.Generator) -> Network:
-    """Units with random directions in the whitened inputs, of the size of the network's own, not parallel to any of them."""
-    net, root = gauge.network, features.root
-    own = np.linalg.pinv(root) @ net.W
-    length = np.maximum(np.linalg.norm(own, axis=0), np.finfo(float).tiny)
-    d = root.shape[1]
-    U = _directions(d, 8 * PROBES, rng)
-    apart = np.abs(U.T @ (own / length)).max(axis=1) < NEARLY_PARALLEL
-    U = U[:, apart][:, :PROBES]
-    count = U.shape[1]
-    chosen = rng.integers(net.n_units, size=count)
-    W = root @ U * (1.0 if net.activation.degree else length[chosen])
-    offset = features.mean @ net.W + net.b
-    b = -features.mean @ W
-    if gauge.free.b:
-        b = b + np.abs(offset / length).max() * rng.uniform(-1, 1, count) * (1.0 if net.activation.degree else length[chosen])
-    if count == 0:
-        return Network(np.ones((net.n_inputs, 1)), [0.0], None, 0.0, net.activation)
-    return Network(W, np.ones(count), b if gauge.free.b else None, 0.0, net.activation)
+def _near(own: np.ndarray, directions: np.ndarray) -> np.ndarray:
+    """Each unit's direction (d, k), turned by every angle towards a random one (d, k·angles)."""
+    V = np.repeat(own, len(ANGLES), axis=1)
+    across = directions - V * (V * directions).sum(axis=0)
+    across /= np.maximum(np.linalg.norm(across, axis=0), TINY)
+    angles = np.tile(ANGLES, own.shape[1])
+    return np.asarray(np.cos(angles) * V + np.sin(angles) * across)
+
+
+def values_of(network: Network, X: Array) -> Array:
+    """φ(zᵢ) (m, k)."""
+    students = Students.of(network).like(X)
+    return students.activation(students.preactivations(X))[:, 0, :]
+
+
+def feature_columns(features: Network, X: Array) -> Array:
+    """The random units, then one and the inputs: (m, features + 1 + d)."""
+    xp = array_namespace(X)
+    one = xp.ones((X.shape[0], 1), dtype=X.dtype, device=X.device)
+    return xp.concat([values_of(features, X), one, X], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
-class FeatureGram:
-    """Σ w vvᵀ with v = (row of J, features, probes φ(⟨u, x⟩ + t), residual r)."""
+class Products:
+    """Jᵀ W V (p, v) and Vᵀ W V (v, v), V the test columns, the probes and the nearly parallel ones."""
 
     gauge: Gauge
-    features: Features
-    probes: Network
+    units: tuple[Network, Network, Network]
 
     @property
     def floats_per_row(self) -> int:
-        return 2 * (self.gauge.size + self.features.size + self.probes.n_units) + 10 * self.gauge.network.n_units
+        return self.gauge.size + 4 * sum(net.n_units for net in self.units) + 8 * self.gauge.network.n_units
 
     def __call__(self, block: Block) -> Sums:
-        X, y, w = double(block)
+        X, _, w = double(block)
         xp = array_namespace(X)
         students = Students.of(self.gauge.network).like(X)
-        z = students.preactivations(X)
-        r = students.residuals(students.activation(z), y)
-        probes = Students.of(self.probes).like(X)
-        planted = probes.activation(probes.preactivations(X))[:, 0, :]
-        V = xp.concat([self.gauge.jacobian(X, z, students), self.features(X), planted, r], axis=1)
-        return (matmul_transposed(V, w[:, None] * V),)
+        J = self.gauge.jacobian(X, students.preactivations(X), students)
+        features, *probes = self.units
+        V = xp.concat([feature_columns(features, X), *(values_of(net, X) for net in probes)], axis=1)
+        weighted = w[:, None] * V
+        return matmul_transposed(J, weighted), matmul_transposed(V, weighted)
+
+
+@dataclass(frozen=True, eq=False)
+class Flips:
+    """⟨ψⱼ, r⟩ (m,), the same for every draw of signs (m, draws), the meat of the sandwich, and (max leverage, max influence,
+    max w r², Σ w² r⁴, Σ w r²). r is the residual at the minimum of the linearised problem."""
+
+    information: Information
+    features: Network
+    onto: np.ndarray  # Lᵀ Jᵀ W ψ (p, m)
+    kept: np.ndarray  # which columns are ψ
+    seed: int
+
+    @property
+    def floats_per_row(self) -> int:
+        return 3 * self.information.gauge.size + 3 * len(self.kept) + 2 * LIMITS.flips + 8 * self.features.n_units
+
+    def __call__(self, block: Block) -> Sums:
+        information = self.information
+        rows = WhiteRows.of(block, information.gauge, information.half_inverse)
+        X, _, _ = double(block)
+        xp = array_namespace(X)
+        columns = xp.take(feature_columns(self.features, X), xp.asarray(self.kept, device=X.device), axis=1)
+        psi = rows.root[:, None] * columns - xp.matmul(rows.white, as_like(self.onto, X))
+        left = rows.left
+        r = rows.r - xp.matmul(rows.white, as_like(information.half_inverse.T @ information.gradient, X))
+        drawn = self._signs(block) * (r / xp.sqrt(left))[:, None]
+        jackknife = (r / left)[:, None] * rows.white
+        share = xp.sum(jackknife * jackknife, axis=1)
+        zero = xp.zeros(1, dtype=X.dtype, device=X.device)
+        largest = [xp.max(xp.concat([v, zero])) for v in (rows.leverage, share, r * r)]
+        numbers = xp.stack([*largest, xp.sum(r**4), xp.sum(r**2)])
+        return (
+            matmul_transposed(psi, r[:, None])[:, 0],
+            matmul_transposed(psi, drawn),
+            matmul_transposed(jackknife, jackknife),
+            numbers,
+        )
+
+    def _signs(self, block: Block) -> Array:
+        """(m, draws) of ±1, bits of hashes of the rows' keys."""
+        xp = array_namespace(block.X)
+        words = -(-LIMITS.flips // BITS)
+        shifts = xp.asarray(np.arange(BITS, dtype=np.int64), device=block.X.device)
+        bits = [
+            (xp.astype(uniforms(block.key, self.seed + i) * 2.0**BITS, xp.int64)[:, None] >> shifts) & 1 for i in range(words)
+        ]
+        return 2.0 * xp.astype(xp.concat(bits, axis=1)[:, : LIMITS.flips], xp.float64) - 1.0
+
+    def merge(self, left: Sums, right: Sums) -> Sums:
+        xp = array_namespace(left[0])
+        sums = [a + b for a, b in zip(left, right, strict=True)]
+        numbers = xp.concat([xp.maximum(left[3][:3], right[3][:3]), sums[3][3:]])
+        return sums[0], sums[1], sums[2], numbers
+
+
+@dataclass(frozen=True, eq=False)
+class UnitSquares:
+    """Σ w (aᵢ φ(zᵢ))², (k,)."""
+
+    gauge: Gauge
+
+    @property
+    def floats_per_row(self) -> int:
+        return 4 * self.gauge.network.n_units
+
+    def __call__(self, block: Block) -> Sums:
+        X, _, w = double(block)
+        parts = as_like(self.gauge.network.a, X) * values_of(self.gauge.network, X)
+        return (array_namespace(X).sum(w[:, None] * parts * parts, axis=0),)

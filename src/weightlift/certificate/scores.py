@@ -1,6 +1,6 @@
-"""Scores of the rows at a fit: their covariance for the sandwich, leverages, and the tails of the residuals.
+"""Scores of the rows at a fit: residuals, leverages, and rows of J in coordinates where JᵀJ is the identity.
 
-With j the rows of J, H = Σ w jjᵀ, h = w jᵀH⁻¹j the leverages and r the residuals,
+With j the rows of J, H = Σ w jjᵀ = (L Lᵀ)⁻¹, h = w jᵀH⁻¹j the leverages and r the residuals,
 
     classical covariance   σ̂² H⁻¹,  σ̂² = Σ w r²/(n − p)
     sandwich               H⁻¹ (Σ w² r² jjᵀ) H⁻¹           (HC0) [White 1980]
@@ -17,53 +17,52 @@ import numpy as np
 
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.rows import SKETCH, Directions, double, rounded_keys
-from weightlift.namespaces import array_namespace, as_like, matmul_transposed, to_numpy
+from weightlift.namespaces import Array, array_namespace, as_like, matmul_transposed, to_numpy
 from weightlift.risk import Students
 from weightlift.samples import Block, Sums
 
-LARGEST_LEVERAGE = 1 - 1e-6
+LARGEST_LEVERAGE = 1 - 1e-6  # beyond it 1 − h is rounding
+
+
+@dataclass(frozen=True, eq=False)
+class WhiteRows:
+    """√w, √w r, √w J L, the leverages h, and 1 − h."""
+
+    root: Array
+    r: Array
+    white: Array
+    leverage: Array
+    left: Array
+
+    @classmethod
+    def of(cls, block: Block, gauge: Gauge, half_inverse: np.ndarray) -> WhiteRows:
+        X, y, w = double(block)
+        xp = array_namespace(X)
+        students = Students.of(gauge.network).like(X)
+        z = students.preactivations(X)
+        root = xp.sqrt(w)
+        r = root * students.residuals(students.activation(z), y)[:, 0]
+        white = xp.matmul(root[:, None] * gauge.jacobian(X, z, students), as_like(half_inverse, X))
+        leverage = xp.sum(white**2, axis=1)
+        left = 1.0 - xp.where(leverage < LARGEST_LEVERAGE, leverage, LARGEST_LEVERAGE + 0.0 * leverage)
+        return cls(root, r, white, leverage, left)
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Lᵀ (Σ w² r² jjᵀ) L, the same with r/(1 − h), Σ (√w r)⁴, Σ w r², then max h and max √w |r|/(1 − h)^½."""
+    """Lᵀ (Σ w² r² jjᵀ) L."""
 
     gauge: Gauge
-    half_inverse: np.ndarray  # L with L Lᵀ = H⁻¹
+    half_inverse: np.ndarray
 
     @property
     def floats_per_row(self) -> int:
-        return 4 * self.gauge.size + 8 * self.gauge.network.n_units
+        return 3 * self.gauge.size + 8 * self.gauge.network.n_units
 
     def __call__(self, block: Block) -> Sums:
-        X, y, w = double(block)
-        xp = array_namespace(X)
-        p = self.gauge.size
-        if X.shape[0] == 0:
-            zero, square = xp.sum(y), xp.zeros((p, p), dtype=xp.float64, device=X.device)
-            return square, square, zero, zero, zero, zero
-        students = Students.of(self.gauge.network).like(X)
-        z = students.preactivations(X)
-        root = xp.sqrt(w)
-        r = root * students.residuals(students.activation(z), y)[:, 0]
-        J = root[:, None] * self.gauge.jacobian(X, z, students)
-        white = xp.matmul(J, as_like(self.half_inverse, X))
-        leverage = xp.sum(white**2, axis=1)
-        left = 1.0 - xp.where(leverage < LARGEST_LEVERAGE, leverage, LARGEST_LEVERAGE + 0.0 * leverage)
-        scores, jackknife = r[:, None] * white, (r / left)[:, None] * white
-        return (
-            matmul_transposed(scores, scores),
-            matmul_transposed(jackknife, jackknife),
-            xp.sum(r**4),
-            xp.sum(r * r),
-            xp.max(leverage),
-            xp.max(xp.abs(r) / xp.sqrt(left)),
-        )
-
-    def merge(self, left: Sums, right: Sums) -> Sums:
-        xp = array_namespace(left[0])
-        sums = tuple(a + b for a, b in zip(left[:4], right[:4], strict=True))
-        return sums + tuple(xp.maximum(a, b) for a, b in zip(left[4:], right[4:], strict=True))
+        rows = WhiteRows.of(block, self.gauge, self.half_inverse)
+        scores = rows.r[:, None] * rows.white
+        return (matmul_transposed(scores, scores),)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,11 +80,7 @@ class SharedLeverages:
         return 3 * self.gauge.size + 8 * self.gauge.network.n_units
 
     def __call__(self, block: Block) -> Sums:
-        X, _, w = double(block)
-        xp = array_namespace(X)
-        students = Students.of(self.gauge.network).like(X)
-        J = self.gauge.jacobian(X, students.preactivations(X), students)
-        leverage = to_numpy(w * xp.sum(xp.matmul(J, as_like(self.half_inverse, X)) ** 2, axis=1))
+        leverage = to_numpy(WhiteRows.of(block, self.gauge, self.half_inverse).leverage)
         told = block if self.gauge.free.b else Directions(self.gauge.network.activation)(block)
         return _summed(rounded_keys(told, False, positive=False), leverage)
 

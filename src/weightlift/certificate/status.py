@@ -1,24 +1,17 @@
-"""What a certificate says: its status, its claims, and the sentences that go with them."""
+"""What a certificate says: statements, and the status, the headline and the units' verdicts that follow from them."""
 
 from __future__ import annotations
 
-import enum
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
+from weightlift.certificate.limits import LIMITS
+from weightlift.certificate.statement import Kind, Statement, Status, Topic, named, status_of_units
 from weightlift.evidence.gauge import Gauge
 from weightlift.network import Network
-
-
-class Status(enum.Enum):
-    """How much is known about a network, given rows of data."""
-
-    EXACT = "If the data come from a network with this activation, these are its units, to the stated precision."
-    STATISTICAL = "The same within the stated regions, and no further unit is above the stated detection limit."
-    AMBIGUOUS = "The data cannot tell these units from others."
-    FAILED = "The network does not explain the data, or they are too few to say so."
 
 
 @dataclass(frozen=True)
@@ -30,41 +23,139 @@ class Evidence:
     n_parameters: int = 0  # once scale is fixed
     residual_max: float = math.nan  # largest |f(x) − y|
     rounding_level: float = math.nan  # largest |f(x) − y| in units of its row's bound on rounding errors
-    condition: float | None = None  # of JᵀJ with unit diagonal
+    condition: float | None = None  # of JᵀJ with unit diagonal, inputs standardised
     least_eigenvalue: float | None = None  # of the mean JᵀJ
-    heldout_rows: int = 0
-    disagreement: float | None = (
-        None  # f differs from the truth with at most this probability, on inputs like the held-out ones
-    )
+    heldout_rows: int = 0  # that are no copies of fitted rows
+    disagreement: float | None = None  # f differs from the truth at most this often, on inputs like the held-out ones
     p_value: float | None = None  # of the lack-of-fit test
     noise_std: float | None = None
     detection_limit: float | None = None  # root mean square of the smallest further unit that would have been found
-    least_rows: tuple[int, ...] | None = None  # distinct rows on each unit's emptier side of its kink
+    quantum: float | None = None  # of a target that was rounded: largest distance of two neighbouring values
+
+
+@dataclass(frozen=True, eq=False)
+class UnitVerdict:
+    """One unit: what is known of it, how precisely, and why not more."""
+
+    status: Status
+    precision: float  # relative, in normal form; nan where there is no claim
+    region: np.ndarray | None = field(repr=False)  # (2, q, q), STATISTICAL only
+    reason: str  # the first objection; "" where there is none
+
+    def __bool__(self) -> bool:
+        return self.status in (Status.EXACT, Status.STATISTICAL)
 
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
     """The answer of `certify`. It is true in a condition for EXACT and STATISTICAL.
 
-    precision    relative precision of each unit in normal form: of (w, b) and of a
-    regions      (2, k, q, q): a unit's coordinates θ are claimed to lie where (θ − θ̂)ᵀR⁻¹(θ − θ̂) ≤ 1 for one of two matrices
-                 R, the classical and the robust one; only for STATISTICAL. Coordinates: see `gauge`
+    precision      relative precision of each unit in normal form: of (w, b) and of a
+    regions        (2, k, q, q): a unit's coordinates θ are claimed to lie where (θ − θ̂)ᵀR⁻¹(θ − θ̂) ≤ 1 for one of two
+                   matrices R, the classical and the robust one; only for noisy data. Coordinates: see `evidence.gauge`
+    wide_regions   the same if the truth may have a further unit, or two for one of these, that the rows do not show
     """
 
-    status: Status
-    reasons: tuple[str, ...]
     network: Network = field(repr=False)
     bias: bool
     offset: bool
+    statements: tuple[Statement, ...]
     evidence: Evidence = field(repr=False)
     precision: np.ndarray | None = None  # (k,)
     regions: np.ndarray | None = field(default=None, repr=False)
-    ambiguous_units: tuple[int, ...] = ()
+    wide_regions: np.ndarray | None = field(default=None, repr=False)
     sign_patterns: np.ndarray | None = field(default=None, repr=False)  # (n, k): sets of units whose reflection fits as well
     symmetries: tuple[str, ...] = ()
 
+    @cached_property
+    def _unit_status(self) -> tuple[Status, ...]:
+        return status_of_units(self.statements, self.network.n_units)
+
+    @property
+    def status(self) -> Status:
+        """The weakest of the units' verdicts."""
+        return max(self._unit_status, key=list(Status).index)
+
     def __bool__(self) -> bool:
         return self.status in (Status.EXACT, Status.STATISTICAL)
+
+    @property
+    def certified_units(self) -> tuple[int, ...]:
+        return tuple(i for i, status in enumerate(self._unit_status) if status in (Status.EXACT, Status.STATISTICAL))
+
+    @property
+    def ambiguous_units(self) -> tuple[int, ...]:
+        return tuple(i for i, status in enumerate(self._unit_status) if status is Status.AMBIGUOUS)
+
+    @property
+    def units(self) -> tuple[UnitVerdict, ...]:
+        return tuple(self._unit(i, status) for i, status in enumerate(self._unit_status))
+
+    def _unit(self, i: int, status: Status) -> UnitVerdict:
+        objections = (s.sentence for s in self.failing if not s.units or i in s.units)
+        certain = status in (Status.EXACT, Status.STATISTICAL)
+        precision = float(self.precision[i]) if certain and self.precision is not None else math.nan
+        region = self.regions[:, i] if certain and self.regions is not None else None
+        return UnitVerdict(status, precision, region, next(objections, ""))
+
+    @property
+    def failing(self) -> tuple[Statement, ...]:
+        """Statements that fail, or that could not be examined."""
+        return tuple(s for s in self.statements if not s.holds)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """What is in the way; where nothing is, what the claim rests on."""
+        chosen = self.failing or [s for s in self.statements if s.kind is not Kind.ASSUMED]
+        return tuple(s.sentence for s in chosen)
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        return tuple(s.sentence for s in self.statements if s.kind is Kind.ASSUMED)
+
+    @property
+    def explained(self) -> bool:
+        """Whether every row agrees to rounding, its own or the target's, held-out ones too: no search can do better."""
+        agrees = any(s.topic in (Topic.AGREEMENT, Topic.BOUNDED) and s.holds for s in self.statements)
+        return (agrees or self.rounding_level <= LIMITS.rounding) and all(s.topic is not Topic.HELDOUT for s in self.failing)
+
+    @property
+    def proved(self) -> bool:
+        """Whether rivals are excluded by a theorem; else none was found."""
+        rivals = [s for s in self.statements if s.topic is Topic.RIVALS]
+        return bool(self) and any(s.kind is Kind.PROVED for s in rivals)
+
+    @property
+    def headline(self) -> str:
+        """One sentence: the class, what is known in it, and on what ground."""
+        if self.status is Status.FAILED:
+            return f"These are not shown to be the units: {self.reasons[0] if self.reasons else 'nothing was examined.'}"
+        certain, claim = self.certified_units, "nothing is known of its units"
+        if certain:
+            who = "these are the units" if bool(self) else f"{named(certain)[:1].lower()}{named(certain)[1:]} as given"
+            size = float(np.max(np.asarray(self.precision)[list(certain)]))
+            claim = f"{who}, to {size:.1g}"
+            claim += "" if self._unit_status[certain[0]] is Status.EXACT else " with 99.99 % confidence"
+            claim += ", if the rows were drawn from a density" if self.explained else ", if the errors are independent"
+            claim += "" if self.proved else " (tested, not proved)"
+        rest = f"; {named(self.ambiguous_units, verb=False)} may be others" if self.ambiguous_units else ""
+        return f"Among {self._class}: {claim}{rest}."
+
+    @property
+    def _class(self) -> str:
+        parts = [name for name, free in (("biases", self.bias), ("offset", self.offset)) if not free]
+        without = f" without {' or '.join(parts)}" if parts else " with biases and offset"
+        k = self.network.n_units
+        return f"networks of at most {k} {self.network.activation.name} unit{'s' * (k != 1)}{without}"
+
+    def adding(self, *statements: Statement) -> Certificate:
+        """The certificate with further statements, the first ones to be read."""
+        return replace(self, statements=(*statements, *self.statements))
+
+    def refused(self, *sentences: str) -> Certificate:
+        """The certificate withdrawn, whatever it said, for these reasons."""
+        objections = (Statement(Topic.OTHER, Kind.TESTED, False, sentence) for sentence in sentences)
+        return replace(self.adding(*objections), precision=None, regions=None, wide_regions=None)
 
     @property
     def n_rows(self) -> int:
@@ -110,14 +201,15 @@ class Certificate:
     def detection_limit(self) -> float | None:
         return self.evidence.detection_limit
 
-    def locate(self, other: Network) -> tuple[np.ndarray, np.ndarray]:
+    def locate(self, other: Network, *, wide: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """Whether each unit of `other` that corresponds to a claimed unit lies where the claim says: inside (k,), partner (k,).
 
-        Symmetries of φ are allowed for; a claimed unit without a partner has partner −1 and is not inside.
+        Symmetries of φ are allowed for; a claimed unit without a partner has partner −1 and is not inside. wide: noisy data
+        alone, allow for a unit that the rows do not show.
         """
         from scipy.optimize import linear_sum_assignment
 
-        ratio = np.minimum(self._distances(other), 1e9)
+        ratio = np.minimum(self._distances(other, self.wide_regions if wide else self.regions), 1e9)
         i, j = linear_sum_assignment(ratio)
         partner = np.full(self.network.n_units, -1)
         partner[i] = j
@@ -125,10 +217,10 @@ class Certificate:
         inside[i] = ratio[i, j] <= 1.0
         return inside, partner
 
-    def _distances(self, other: Network) -> np.ndarray:
+    def _distances(self, other: Network, regions: np.ndarray | None) -> np.ndarray:
         """(k, k′) distance of every pair of units in units of what is claimed."""
         k = self.network.n_units
-        if other.n_inputs != self.network.n_inputs or other.activation != self.network.activation or not self:
+        if other.n_inputs != self.network.n_inputs or other.activation != self.network.activation or not self.certified_units:
             return np.full((k, other.n_units), np.inf)
         mine = Gauge.of(self.network, bias=self.bias, offset=self.offset)
         theirs = Gauge.of(other, bias=self.bias, offset=self.offset)
@@ -136,37 +228,35 @@ class Certificate:
         for j in range(other.n_units):
             stray = not self.bias and other.b[j] != 0
             candidates = [] if stray else theirs.representatives(j)
-            columns.append([min((self._distance(mine, i, unit) for unit in candidates), default=np.inf) for i in range(k)])
+            columns.append(
+                [min((self._distance(mine, i, unit, regions) for unit in candidates), default=np.inf) for i in range(k)]
+            )
         return np.array(columns).T
 
-    def _distance(self, gauge: Gauge, i: int, unit: tuple[np.ndarray, float]) -> float:
+    def _distance(self, gauge: Gauge, i: int, unit: tuple[np.ndarray, float], regions: np.ndarray | None) -> float:
         theta, sign = unit
         own, own_sign = gauge.unit(i)
         if sign != own_sign:
             return math.inf
-        if self.regions is not None:
+        if regions is not None:
             delta = own - theta
-            return math.sqrt(max(0.0, min(float(delta @ np.linalg.solve(R[i], delta)) for R in self.regions)))
+            return math.sqrt(max(0.0, min(float(delta @ np.linalg.solve(R[i], delta)) for R in regions)))
         assert self.precision is not None
         return gauge.relative_distance(own, theta) / float(self.precision[i])
 
     def __str__(self) -> str:
         e = self.evidence
-        lines = [f"{self.status.name}: {self.status.value}"]
-        lines += [f"  - {reason}" for reason in self.reasons]
+        lines = [f"{self.status.name}: {self.headline}"]
+        lines += [f"  {statement}" for statement in self.statements]
         lines.append(f"  rows {e.n_rows} ({e.n_distinct} distinct inputs), parameters {e.n_parameters}")
         lines.append(f"  largest residual {e.residual_max:.3g} ({e.rounding_level:.2g} of its bound on rounding errors)")
         if e.condition is not None and e.least_eigenvalue is not None:
             lines.append(f"  condition number {e.condition:.3g}, least eigenvalue of JᵀJ {e.least_eigenvalue:.3g}")
         if self.precision is not None:
             lines.append("  relative precision of the units " + " ".join(f"{p:.2g}" for p in self.precision))
-        if e.noise_std is not None and self.status is not Status.EXACT:
+        if e.noise_std is not None:
             lines.append(f"  noise {e.noise_std:.3g}")
-        if e.p_value is not None:
-            lines.append(f"  lack of fit: p = {e.p_value:.3g}")
         if e.detection_limit is not None:
             lines.append(f"  detection limit for a further unit {e.detection_limit:.3g} (root mean square)")
-        if e.disagreement is not None:
-            lines.append(f"  held-out rows {e.heldout_rows}: differs with probability at most {e.disagreement:.2g}")
         lines += [f"  up to {symmetry}" for symmetry in self.symmetries]
         return "\n".join(lines)

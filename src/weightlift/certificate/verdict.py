@@ -1,62 +1,54 @@
 """`certify`: whether a network's units are right, judged from rows of data alone.
 
-EXACT        on every row the residual is a rounding error; there are more distinct rows than parameters; JᵀJ, with the scale
-             fixed, has full rank; and no other units have the same function on these rows (signs, kinks, redundant units).
-STATISTICAL  the network is a regular least-squares fit: stationary, its regions ellipsoids, its residual without structure;
-             no unit is superfluous, and none is missing that is larger than the detection limit.
-AMBIGUOUS    other units explain the rows as well; which ones.
-FAILED       the rows are not explained, or too few.
+A certificate is a tuple of statements, each PROVED, TESTED or ASSUMED, and a status that follows from them by one table
+(`statement`). They are gathered in this order:
 
-The claim is conditional: the data come from a network with this φ. Without held-out rows it is assumed that the network may
-have been fitted to the rows given, and agreement elsewhere rests on there being more of them than parameters: a unit that none
-of the rows activates, or tells from a parallel one, cannot be excluded. With h held-out rows, all of which agree, the network
-differs from the truth with probability at most ln(1/δ)/h, δ = 1e-4, on inputs of their law.
-Cost  EXACT: six passes, one of them O(n p²), and O(p³). STATISTICAL: a dozen passes more and a refit of reflections.
+    values, rows       squares are finite; more distinct rows than parameters
+    superfluous        units that no row sees, and doubles, are set apart; what follows is about the others
+    determined         JᵀJ, with the scale fixed and inputs standardised, has full rank
+    agreement          every residual is a rounding error, perhaps after one Gauss–Newton step: then `precision` and `rivals`
+    bounded            every residual is within the quantum of a rounded target: the same, with that bound
+    otherwise          the rows are noisy: `noise`, and rivals that fit nearly as well
+    held out           rows that the fit never saw
+
+Nothing here sees a truth. What is assumed is printed with every certificate: φ, the width, b and c, the law of the rows, and
+for noisy data independent errors of mean zero.
+Cost  EXACT: six passes, one of them O(n p²), O(p³), and the rivals. STATISTICAL: `noise` in addition, O(n p²) twice.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from weightlift.arguments import generator
-from weightlift.certificate import doubts
-from weightlift.certificate.cells import TOLERANCE
-from weightlift.certificate.doubts import Doubt, named
-from weightlift.certificate.exactness import (
-    LARGEST_PRECISION,
-    ROUNDING_FACTOR,
-    disagreement_bound,
-    exact_precision,
-    exact_regions,
-)
-from weightlift.certificate.exchanges import some_inputs
-from weightlift.certificate.regularity import examine
-from weightlift.certificate.status import Certificate, Evidence, Status
-from weightlift.certificate.uniqueness import symmetries, unique
+from weightlift.certificate.heldout import HeldOut
+from weightlift.certificate.lack_of_fit import UnitSquares
+from weightlift.certificate.limits import LIMITS
+from weightlift.certificate.noise import NoisyFit, examine_noise
+from weightlift.certificate.precision import Precision, precision_of, relative_size, separation
+from weightlift.certificate.quantum import Quantum, quantum_of
+from weightlift.certificate.standard import Standard
+from weightlift.certificate.statement import Kind, Statement, Status, Topic, assumed, named
+from weightlift.certificate.status import Certificate, Evidence
 from weightlift.errors import ArgumentError, ShapeError
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
-from weightlift.evidence.rows import TINY, Agreement, Directions, DistinctRows, Kinks, count_distinct
-from weightlift.identifiability import irreducible
+from weightlift.evidence.rows import Agreement, Directions, DistinctRows, count_distinct
+from weightlift.identifiability import Redundancy, irreducible, minimal
+from weightlift.namespaces import to_numpy
 from weightlift.network import Network
-from weightlift.samples import Samples
+from weightlift.risk import Risk, Students
+from weightlift.rivals import Finding, Outcome, examine, examine_noisy
+from weightlift.samples import Block, Samples
 from weightlift.samples import open as open_samples
 
-SIZES = 1e-70, 1e70  # of the target, whose fourth powers are needed
-SINGLE_PRECISION = 2.0**29  # single over double precision's unit roundoff
-SINGLE = (
-    "The residuals are of the size of single-precision rounding errors: the data were computed or stored in float32. Compute "
-    "them in float64 for an exact certificate."
-)
-SPARE_ROWS = 8  # distinct rows beyond the parameters, at least
-RIVAL_LEVEL = 1e3  # a refit need not end as exactly as the fit did to count as another one
-WIDEST = 0.2  # relative size of a region within which units are looked for that noise has moved
-SPARE_SIDE = 5  # distinct rows on a unit's emptier side beyond its coordinates, at least
+DENSITY = "The rows were drawn independently from a density, not chosen by the network's values on them."
+NONE_BELOW = Finding(Outcome.NONE_FOUND, "No other network was found that fits as well: reflected units, exchanged pieces.")
 
 
 def certify(
@@ -68,12 +60,13 @@ def certify(
     bias: bool | None = None,
     offset: bool | None = None,
     heldout: Samples | tuple[Any, Any] | None = None,
+    tries: int = 1,
     rng: int | np.random.Generator = 0,
 ) -> Certificate:
     """Judge a network on rows (X, y), or on any source of them.
 
     bias, offset: whether b and c were fitted; inferred from the network when None. heldout: rows that the fit never saw, a
-    source or (X, y).
+    source or (X, y); tries: the how manieth candidate this is that is held against them.
     Rows of weight zero do not count, copies of a row count once, and a common factor of the weights does not matter.
 
     >>> from weightlift import draw, teachers
@@ -84,6 +77,13 @@ def certify(
     """
     if not isinstance(network, Network):
         raise ArgumentError(f"network must be a Network, not {type(network).__name__}.")
+    if network.n_outputs != 1 or network.a.ndim != 1 or network.V is not None:
+        raise ArgumentError(
+            "network must have one output and no linear part to be certified; take one with Network.output(…), or subtract the "
+            "linear part from y."
+        )
+    if not (isinstance(tries, int | np.integer) and tries >= 1):
+        raise ArgumentError(f"tries must be a whole number, one at least, not {tries!r}.")
     samples = open_samples(X, y, sample_weight=sample_weight)
     if heldout is not None:
         heldout = open_samples(*heldout) if isinstance(heldout, tuple) else open_samples(heldout)
@@ -99,221 +99,370 @@ def certify(
     if network.c and not offset:
         raise ArgumentError("offset=False, but the network has an offset c; pass offset=True.")
     with np.errstate(all="ignore"):  # values that overflow are reported, not warned about
-        return _Case.of(network, samples, heldout, bias, offset, generator(rng)).certificate()
+        lines = _assumptions(network, bias, offset)
+        blank = Certificate(network, bias, offset, lines, Evidence(), symmetries=symmetries(network))
+        return _Case(blank, samples, HeldOut.of(heldout, samples, network), int(tries), generator(rng)).certificate()
 
 
 @dataclass(frozen=True, eq=False)
 class _Case:
-    """A network and its rows, looked at once."""
+    """A network and its rows; `certificate` adds to what is known already."""
 
+    known: Certificate
     samples: Samples
-    gauge: Gauge
-    blank: Certificate  # FAILED, with the evidence of the rows
-    error: float  # (Σ w (|r| + B)²)^½
-    effective_rows: float  # (Σ w)²/Σ w²
-    heldout_level: float  # largest |r|/B on held-out rows
-    heldout_square: float  # mean of w r² over them, the mean weight being one
+    heldout: HeldOut
+    tries: int
     rng: np.random.Generator
 
-    @classmethod
-    def of(
-        cls,
-        network: Network,
-        samples: Samples,
-        heldout: Samples | None,
-        bias: bool,
-        offset: bool,
-        rng: np.random.Generator,
-    ) -> _Case:
-        gauge = Gauge.of(network, bias=bias, offset=offset)
-        level, residual, _, rows, error, _, squares, energy = (float(v) for v in samples.fold(Agreement(network)))
-        if energy and not SIZES[0] ** 2 < energy / samples.total < SIZES[1] ** 2:
-            error = math.inf
-        told = samples if bias else samples.map(Directions(network.activation))
+    def certificate(self) -> Certificate:
+        network, bias, offset = self.known.network, self.known.bias, self.known.offset
+        level, residual, _, rows, error, _, squares, energy = (float(v) for v in self.samples.fold(Agreement(network)))
+        told = self.samples if bias else self.samples.map(Directions(network.activation))
         distinct, _ = count_distinct(told.fold(DistinctRows(targets=False)))
-        heldout_level, heldout_rows, heldout_square = 0.0, 0, 0.0
-        if heldout is not None and heldout.n:
-            found = [float(v) for v in heldout.fold(Agreement(network))]
-            heldout_level, heldout_square = found[0], found[5] / max(heldout.total, TINY)
-            heldout_rows, _ = count_distinct(heldout.fold(DistinctRows(targets=False)))
-        evidence = Evidence(
+        p = Gauge.of(network, bias=bias, offset=offset).size
+        this = self._measured(
             n_rows=int(rows),
             n_distinct=distinct,
-            n_parameters=gauge.size,
+            n_parameters=p,
             residual_max=residual,
             rounding_level=level,
-            heldout_rows=heldout_rows,
+            heldout_rows=self.heldout.rows,
         )
-        blank = Certificate(Status.FAILED, (), network, bias, offset, evidence, symmetries=symmetries(network))
-        effective = samples.total**2 / squares
-        return cls(samples, gauge, blank, math.sqrt(error), effective, heldout_level, heldout_square, rng)
+        this = this._stating(_enough(distinct, p, self.heldout.rows), _finite(energy / self.samples.total, level, error))
+        if this.known.failing:
+            return this.known
+        fewer = _Reduced.of(network, self.samples, bias, offset)
+        if fewer.statement is not None:
+            this = this._stating(fewer.statement)
+        if fewer.network is None:
+            return this.known
+        return this._of_standard_inputs(fewer, math.sqrt(error), self.samples.total**2 / squares)
 
-    def certificate(self) -> Certificate:
-        e, p = self.blank.evidence, self.gauge.size
-        if e.n_distinct < p + SPARE_ROWS:
-            return self._failed(
-                f"{e.n_distinct} distinct rows{f', beside {e.heldout_rows} held out,' if e.heldout_rows else ''} cannot "
-                f"determine {p} parameters and confirm them; give at least {p + SPARE_ROWS + e.heldout_rows}, better three "
-                "a parameter."
-            )
-        if not all(math.isfinite(v) for v in (e.residual_max, e.rounding_level, self.error)):
-            return self._failed("Squares of the values overflow on these rows, or vanish; rescale the inputs or the target.")
-        zeros = [f.units[0] for f in irreducible(self.gauge.network, tol=1e-14, near=1e-14).exact if len(f.units) == 1]
-        if zeros:
-            return self._ambiguous(f"{named(zeros)} zero or constant; use fewer units.", zeros)
-        information = Information.of(self.samples, self.gauge)
-        this = self._with(condition=information.condition, least_eigenvalue=information.least_eigenvalue)
-        if not information.full_rank:
-            return this._undetermined(information)
-        if e.rounding_level <= ROUNDING_FACTOR:
-            return this._exact(information)
-        return this._statistical(information)
+    def _of_standard_inputs(self, fewer: _Reduced, error: float, effective_rows: float) -> Certificate:
+        assert fewer.network is not None
+        standard = Standard.of(self.samples, bias=self.known.bias)
+        samples = self.samples.map(standard).persist()
+        gauge = Gauge.of(standard.network(fewer.network), bias=self.known.bias, offset=self.known.offset)
+        information = Information.of(samples, gauge)
+        condition, least = information.condition, information.least_eigenvalue
+        this = self._measured(condition=condition, least_eigenvalue=least)._stating(fewer.named(_determined(information)))
+        part = _Part(this, fewer, standard, samples, information)
+        if this.known.rounding_level <= LIMITS.rounding:
+            return part.exact(error, 0.0)
+        if (near := part.after_a_step()) is not None:
+            return near
+        quantum = quantum_of(self.samples, self.known.network)
+        if quantum is not None:
+            claim = part.bounded(quantum)
+            if claim.status is not Status.AMBIGUOUS:
+                return claim
+        return part.noisy(effective_rows)
 
-    def _undetermined(self, information: Information) -> Certificate:
-        weak = information.weak_coordinates()
-        units = [i for i in range(self.gauge.network.n_units) if weak[self.gauge.coordinates(i)].sum() > 1e-3]
-        return self._ambiguous(
-            f"The rows do not determine {named(units, verb=False)}: JᵀJ is singular to working precision (condition "
-            f"{information.condition:.1g}). Use fewer units, drop linearly dependent inputs, or give more rows.",
-            units,
+    def _measured(self, **changes: Any) -> _Case:
+        return replace(self, known=replace(self.known, evidence=replace(self.known.evidence, **changes)))
+
+    def _stating(self, *statements: Statement | None) -> _Case:
+        stated = tuple(s for s in statements if s is not None)
+        return replace(self, known=replace(self.known, statements=(*self.known.statements, *stated)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """The units that some row sees, in standard inputs."""
+
+    case: _Case
+    fewer: _Reduced
+    standard: Standard
+    samples: Samples
+    information: Information
+
+    @property
+    def gauge(self) -> Gauge:
+        return self.information.gauge
+
+    def exact(self, error: float, moved: float) -> Certificate:
+        """moved: the largest relative distance of the network that was given to this one."""
+        e = self.case.known.evidence
+        sentence = f"All {e.n_rows} rows agree to rounding ({e.rounding_level:.2g} of the bound, {LIMITS.rounding:g} allowed)"
+        if moved:
+            sentence = f"All {e.n_rows} rows agree to rounding after a Gauss–Newton step of relative size {moved:.1g}"
+        agreement = Statement(Topic.AGREEMENT, Kind.TESTED, True, f"{sentence}.", e.rounding_level, LIMITS.rounding)
+        disagreement, held = self.case.heldout.agreement(self.case.tries)
+        case = self.case._measured(disagreement=disagreement)._stating(agreement, held)
+        part = replace(self, case=case)
+        claim, found = part._within(error, moved, LIMITS.precision)
+        if found is None:
+            return claim.known
+        own = found.clear.map(OwnTargets(self.gauge.network))
+        findings = examine(own, found.information.gauge, rng=case.rng, information=found.information)
+        if np.any(self.standard.mean):  # rounding errors of the inputs given are larger than those of the standard ones
+            findings += part._below((2.0 * error) ** 2, claim)
+        return part._against(findings, claim)
+
+    def after_a_step(self) -> Certificate | None:
+        """The certificate of the exact network one Gauss–Newton step away, if there is one; the step is part of the claim."""
+        information = self.information
+        delta = -information.inverse @ information.gradient
+        gauge = self.gauge
+        sizes = [np.linalg.norm(delta[gauge.coordinates(i)]) / np.linalg.norm(gauge.unit(i)[0]) for i in self.fewer.range]
+        moved = float(max(sizes))
+        if not moved <= LIMITS.newton:
+            return None
+        there = gauge.perturbed(delta[None]).network(0)
+        level, _, _, _, error, *_ = (float(v) for v in self.case.samples.fold(Agreement(self.standard.undo(there))))
+        if not level <= LIMITS.rounding:
+            return None
+        near = replace(gauge, network=there)
+        part = replace(self, information=Information.of(self.samples, near))
+        return part.exact(math.sqrt(error), moved)
+
+    def bounded(self, quantum: Quantum) -> Certificate:
+        sentence = (
+            f"The targets are {quantum.words} (spacing up to {quantum.size:.1g}), and every residual is within "
+            f"{quantum.level:.2g} of what that allows: errors with a bound, not noise."
         )
+        case = self.case._measured(quantum=quantum.size, detection_limit=2 * quantum.bound)._stating(
+            Statement(Topic.BOUNDED, Kind.TESTED, True, sentence, quantum.level, 2.0),
+            assumed("The targets are values of the network, rounded in this way; a unit below the spacing would not show."),
+        )
+        part = replace(self, case=case)
+        claim, found = part._within(quantum.error, 0.0, LIMITS.largest_region)
+        if found is None:
+            return claim.known
+        return part._against(part._below(quantum.error**2, claim), claim)
 
-    def _exact(self, information: Information) -> Certificate:
-        e, p, net = self.blank.evidence, self.gauge.size, self.gauge.network
-        if self.heldout_level > ROUNDING_FACTOR:
-            return self._failed(
-                "The held-out rows are not explained though the fitted ones are; give more rows, or another width."
-            )
-        precision = exact_precision(information, self.error)
-        clear = self.samples
-        if float(precision.max()) <= LARGEST_PRECISION:
-            clear = self._off_kinks(exact_regions(information, self.error)[None])
-        if clear is not self.samples:
-            information = Information.of(clear, self.gauge)
-            if not information.full_rank:
-                return self._undetermined(information)
-            precision = exact_precision(information, self.error)
-        this = replace(self, blank=replace(self.blank, precision=precision))
-        if (doubt := next(this._doubts_of_exactness(clear, information, precision), None)) is not None:
-            return this._doubted(doubt)
-        reasons = [f"All {e.n_rows} rows agree to rounding, {e.n_distinct - p} more than parameters."]
-        disagreement = disagreement_bound(e.heldout_rows)
-        if disagreement is None:
-            reasons.append(
-                "No rows were held out: units that none of the rows activates, or tells from another one, cannot be excluded."
-            )
-        elif disagreement >= 1.0:
-            reasons.append(f"{e.heldout_rows} held-out rows agree, too few to bound how often the truth differs.")
-        else:
-            reasons.append(
-                f"{e.heldout_rows} held-out rows agree: the network differs from the truth with probability at "
-                f"most {disagreement:.2g} on inputs like these."
-            )
-        if net.n_units > 1 and float(precision.max()) > 1e-8:
-            reasons.append(f"The conditioning {information.condition:.1g} limits the precision to {precision.max():.1g}.")
-        evidence = replace(this.blank.evidence, disagreement=disagreement)
-        return replace(this.blank, status=Status.EXACT, reasons=tuple(reasons), evidence=evidence)
+    def _within(self, error: float, moved: float, limit: float) -> tuple[_Case, Precision | None]:
+        """The case with its precision, of rows that agree within bounds; None where no unit has any."""
+        found = precision_of(self.samples, self.information, error)
+        relative = found.relative + moved
+        statement = self.fewer.named(_precise(self.gauge, found, relative, limit))
+        case = self._precision(found.regions, moved)._stating(statement)
+        return case, None if len(statement.units) == self.fewer.n_units else found
 
-    def _off_kinks(self, regions: np.ndarray) -> Samples:
-        """The rows without those on a kink: J has one of two derivatives there, if φ′ jumps, and sides are chance."""
-        net = self.gauge.network
-        if not net.activation.kinks:
-            return self.samples
-        q = self.gauge.free.inputs(net.n_inputs)  # of (w, b), without a
-        kinks = Kinks(net, regions[..., :q, :q])
-        return self.samples.map(kinks.without) if int(self.samples.fold(kinks)[0]) else self.samples
+    def noisy(self, effective_rows: float) -> Certificate:
+        e = self.case.known.evidence
+        fit = examine_noise(self.samples, self.information, e.n_rows, effective_rows, self.case.rng)
+        seen = None if fit.fit is None else fit.fit.p_value
+        limit = None if fit.fit is None else fit.fit.detection_limit
+        case = self.case._measured(noise_std=fit.noise_std, p_value=seen, detection_limit=limit)
+        case = case._stating(
+            assumed("The errors are independent of each other, with mean zero given x."),
+            *(self.fewer.named(s) for s in fit.statements),
+        )
+        if not fit.regular:
+            return case.known
+        if fit.fit is not None:
+            expected = fit.noise_std**2 * (1 + e.n_parameters / e.n_rows)
+            case = case._stating(case.heldout.surprise(expected, fit.fit.kurtosis))
+        return self._of_regions(fit, case)
 
-    def _doubts_of_exactness(self, clear: Samples, information: Information, precision: np.ndarray) -> Iterator[Doubt]:
-        """Cheapest first: identifiability of the function, then on the rows clear of the kinks, then by refits."""
-        net, samples, gauge = self.gauge.network, self.samples, self.gauge
-        yield from _found(doubts.blurred(precision), doubts.close(gauge, precision))
-        if not unique(net.activation):
-            yield Doubt(
-                f"For the activation {net.activation.name!r} a Jacobian of full rank proves that no other units nearby fit, "
-                "not that none elsewhere do.",
-                tuple(range(net.n_units)),
-            )
-        tol = max(1e-12, 10 * float(precision.max()))
-        yield from _found(doubts.other_signs(self.blank.network, offset=self.blank.offset, tol=tol))
-        yield from _found(doubts.empty_sides(clear, gauge, SPARE_SIDE))
-        X = some_inputs(samples)
-        yield from _found(doubts.few_values(X, gauge), doubts.unconfirmed(X, clear, information))
-        yield from _found(doubts.reflected(clear, information, self._as_exact))
-        yield from _found(doubts.exchanged(X, samples, gauge, self._as_exact, max(TOLERANCE, tol)))
-        yield from _found(doubts.rearranged(clear, gauge, self._as_exact))
+    def _of_regions(self, fit: NoisyFit, case: _Case) -> Certificate:
+        assert fit.regions is not None
+        assert fit.wide_regions is not None
+        regions, wide = self._raw(fit.regions), self._raw(fit.wide_regions)
+        raw = Gauge.of(case.known.network, bias=case.known.bias, offset=case.known.offset)
+        kept = self.fewer.kept
+        sizes = np.full(raw.network.n_units, np.nan)
+        sizes[kept] = np.max([[raw.relative_size(int(i), R[i]) for i in kept] for R in regions], axis=0)
+        claim = replace(case, known=replace(case.known, precision=sizes, regions=regions, wide_regions=wide))
+        margin = (LIMITS.rival + 2 * math.log(2) * len(kept)) * fit.variance
+        findings = self._below(self.information.rss + margin, claim)
+        return self._against(findings, claim._stating(self._better(findings, margin)))
 
-    def _as_exact(self, rival: Network) -> bool:
-        """Whether another network than this one explains the rows nearly as exactly."""
-        assert self.blank.precision is not None
-        level = float(self.samples.fold(Agreement(rival))[0])
-        tol = max(1e-9, 10 * float(self.blank.precision.max()))
-        return level <= RIVAL_LEVEL and not rival.equivalent(self.gauge.network, tol)
+    def _below(self, ceiling: float, case: _Case) -> tuple[Finding, ...]:
+        """Rivals with Σ w r² below the ceiling; a refit that ends inside the claim is none."""
+        claim = case._stating(_of_finding(NONE_BELOW)).known
+        found = []
+        for finding in examine_noisy(self.samples, self.gauge, ceiling, rng=case.rng):
+            apart = tuple(rival for rival in finding.rivals if not self._inside(claim, rival))
+            if apart or not finding.rivals:
+                found.append(replace(finding, rivals=apart))
+        return tuple(found)
 
-    def _statistical(self, information: Information) -> Certificate:
-        finding = examine(self.samples, information, self.blank, self.effective_rows, self.rng)
-        this = replace(self, blank=finding)
-        if finding.status is Status.FAILED and self.blank.evidence.rounding_level <= SINGLE_PRECISION * ROUNDING_FACTOR:
-            return replace(finding, reasons=(SINGLE, *finding.reasons))
-        if finding.status is not Status.STATISTICAL:
-            return finding
-        if self._surprising(finding):
-            return this._failed(
-                "The held-out rows have larger residuals than the fitted ones; give more rows, or another width."
-            )
-        doubt = next(this._doubts_of_regions(information), None)
-        return finding if doubt is None else this._doubted(doubt)
+    def _inside(self, claim: Certificate, rival: Network) -> bool:
+        inside, _ = claim.locate(self.standard.undo(rival), wide=False)
+        return bool(inside[self.fewer.kept].all())
 
-    def _doubts_of_regions(self, information: Information) -> Iterator[Doubt]:
-        net = self.gauge.network
-        if not unique(net.activation):
-            yield Doubt(
-                f"For the activation {net.activation.name!r} a regular fit proves that no other units nearby explain the "
-                "data, not that none elsewhere do.",
-                tuple(range(net.n_units)),
-            )
-        spare = 2 * (net.n_inputs + 1) - self.gauge.unit_size
-        yield from _found(doubts.other_signs(self.blank.network, offset=self.blank.offset, tol=1e-6))
-        yield from _found(doubts.empty_sides(self.samples, self.gauge, spare))
-        assert self.blank.precision is not None
-        assert self.blank.regions is not None
-        precision, regions = self.blank.precision, self.blank.regions
-        clear, X = self._off_kinks(regions), some_inputs(self.samples)
-        if clear is not self.samples:
-            without = Information.of(clear, self.gauge)
-            yield from _found(doubts.on_kinks(X, self.samples, information, without, precision, regions))
-        size = min(WIDEST, float(precision.max()))
-        yield from _found(doubts.few_values(X, self.gauge, size))
-        yield from _found(doubts.exchanged(X, self.samples, self.gauge, self._as_good, size))
-        yield from _found(doubts.rearranged(clear, self.gauge, self._as_good, size))
+    def _better(self, findings: tuple[Finding, ...], margin: float) -> Statement | None:
+        """A rival that fits better beyond chance: the network is at another minimum than the least one."""
+        rivals = [rival for finding in findings for rival in finding.rivals]
+        if not rivals:
+            return None
+        least = 2.0 * float(to_numpy(self.samples.fold(Risk(Students.of(*rivals)))[0]).min())
+        if least >= self.information.rss - margin:
+            return None
+        sentence = "Another network of this width, with units reflected or exchanged, explains the data better; refine it."
+        return Statement(Topic.MINIMUM, Kind.TESTED, False, sentence, least, self.information.rss - margin)
 
-    def _as_good(self, rival: Network) -> bool:
-        """Whether another network than this one has nearly as small a sum of squares, 60 σ² being far beyond chance."""
-        own, other = (float(self.samples.fold(Agreement(net))[5]) for net in (self.gauge.network, rival))
-        sigma = self.blank.evidence.noise_std or 0.0
-        return other <= own + 60 * sigma**2 and not self.blank.locate(rival)[0].all()
+    def _precision(self, regions: np.ndarray, moved: float) -> _Case:
+        """The case with the precision in raw coordinates."""
+        known = self.case.known
+        raw = Gauge.of(known.network, bias=known.bias, offset=known.offset)
+        sizes, blocks = np.full(raw.network.n_units, np.nan), self._raw(regions[None])[0]
+        sizes[self.fewer.kept] = [relative_size(raw, int(i), blocks[i]) + 2 * moved for i in self.fewer.kept]
+        return replace(self.case, known=replace(known, precision=sizes))
 
-    def _surprising(self, finding: Certificate) -> bool:
-        """Whether the mean square over h held-out rows exceeds σ²(1 + p/n) by 4 √((2 + κ)/h), excess kurtosis κ ≤ 4."""
-        e = finding.evidence
-        expected = (e.noise_std or 0.0) ** 2 * (1 + e.n_parameters / e.n_rows)
-        return e.heldout_rows > 0 and self.heldout_square > expected * (1 + 4 * math.sqrt(6 / e.heldout_rows))
+    def _raw(self, regions: np.ndarray) -> np.ndarray:
+        """(r, k, q, q) in the coordinates of the network that was given, from those (r, k′, q, q) of the units that count."""
+        T = self.standard.unit(self.gauge)
+        found = np.full((len(regions), self.case.known.network.n_units, *T.shape), np.nan)
+        found[:, self.fewer.kept] = T @ regions @ T.T
+        return found
 
-    def _with(self, **changes: Any) -> _Case:
-        return replace(self, blank=replace(self.blank, evidence=replace(self.blank.evidence, **changes)))
-
-    def _doubted(self, doubt: Doubt) -> Certificate:
-        this = self if doubt.least_rows is None else self._with(least_rows=doubt.least_rows)
-        ambiguous = this._ambiguous(doubt.reason, doubt.units)
-        return ambiguous if doubt.patterns is None else replace(ambiguous, sign_patterns=doubt.patterns)
-
-    def _failed(self, reason: str) -> Certificate:
-        return replace(self.blank, status=Status.FAILED, reasons=(reason,))
-
-    def _ambiguous(self, reason: str, units: Any) -> Certificate:
-        chosen = tuple(int(i) for i in units)
-        return replace(self.blank, status=Status.AMBIGUOUS, reasons=(reason,), ambiguous_units=chosen)
+    def _against(self, findings: Iterable[Finding], case: _Case) -> Certificate:
+        findings = tuple(findings) or (NONE_BELOW,)
+        stated = tuple(self.fewer.named(_of_finding(f)) for f in findings)
+        lines = dict.fromkeys(line[:1].upper() + line[1:] for f in findings for line in f.assumes)
+        fresh = (assumed(f"{line}.") for line in lines if not any(a.startswith(line) for a in case.known.assumptions))
+        known = case._stating(*stated, *fresh).known
+        patterns = [self.fewer.pattern(f.patterns) for f in findings if f.outcome is Outcome.FOUND and f.patterns is not None]
+        return replace(known, sign_patterns=np.unique(np.concatenate(patterns), axis=0)) if patterns else known
 
 
+@dataclass(frozen=True, eq=False)
+class OwnTargets:
+    """Rows with the network's own values: what agrees with it, whatever the rounding errors of the target."""
 
-def _found(*results: Doubt | None) -> Iterator[Doubt]:
-    return (doubt for doubt in results if doubt is not None)
+    network: Network
+
+    def __call__(self, block: Block) -> Block:
+        return replace(block, y=self.network.predict(block.X))
+
+
+@dataclass(frozen=True, eq=False)
+class _Reduced:
+    """The network without units that no row sees and with doubles merged; None where nothing is left."""
+
+    network: Network | None
+    kept: np.ndarray  # (k′,) where its units stand in the network that was given
+    n_units: int
+    statement: Statement | None = None
+
+    @classmethod
+    def of(cls, network: Network, samples: Samples, bias: bool, offset: bool) -> _Reduced:
+        k = network.n_units
+        squares = to_numpy(samples.fold(UnitSquares(Gauge(network, Gauge.of(network, bias=bias, offset=offset).free)))[0])
+        findings = irreducible(network, tol=1e-14, near=1e-14).exact
+        unseen = {int(i) for i in np.flatnonzero(~(squares > 0))} | {f.units[0] for f in findings if f.kind is Redundancy.ZERO}
+        doubles = [f.units for f in findings if f.kind is Redundancy.DUPLICATE and not unseen & set(f.units)]
+        if not unseen and not doubles:
+            return cls(network, np.arange(k), k)
+        drop, merged = set(unseen), network
+        for i, j in doubles:
+            if not drop & {i, j}:
+                merged, drop = _merged(merged, i, j), drop | {j}
+        kept = np.array([i for i in range(k) if i not in drop], dtype=int)
+        units = tuple(sorted(unseen | {i for pair in doubles for i in pair}))
+        what = "zero on every row" if not doubles else "zero on every row, or the same up to a factor"
+        sentence = f"{named(units)} {what}: use fewer units. What follows is about networks of at most {len(kept)}."
+        statement = Statement(Topic.SUPERFLUOUS, Kind.TESTED, False, sentence, len(units), 0, units)
+        return cls(_some(merged, kept) if len(kept) else None, kept, k, statement)
+
+    @property
+    def range(self) -> range:
+        return range(len(self.kept))
+
+    def named(self, statement: Statement) -> Statement:
+        """The statement with the units' own numbers."""
+        if len(self.kept) == self.n_units:
+            return statement
+        units = tuple(int(self.kept[i]) for i in (statement.units or (self.range if not statement.holds else ())))
+        return replace(statement, units=units)
+
+    def pattern(self, patterns: np.ndarray) -> np.ndarray:
+        full = np.zeros((len(patterns), self.n_units), dtype=bool)
+        full[:, self.kept] = patterns
+        return full
+
+
+def _some(network: Network, units: np.ndarray) -> Network:
+    return replace(network, W=network.W[:, units], a=network.a[units], b=network.b[units])
+
+
+def _merged(network: Network, i: int, j: int) -> Network:
+    """Unit i made the sum of itself and its double j."""
+    one = minimal(replace(_some(network, np.array([i, j])), c=0.0), tol=1e-14)
+    W, a, b = network.W.copy(), network.a.copy(), network.b.copy()
+    W[:, i], a[i], b[i] = one.W[:, 0], one.a[0], one.b[0]
+    return replace(network, W=W, a=a, b=b, c=network.c + one.c)
+
+
+def _assumptions(network: Network, bias: bool, offset: bool) -> tuple[Statement, ...]:
+    given = " and ".join(name for name, free in (("biases", bias), ("an offset", offset)) if free)
+    phi, k = network.activation.name, network.n_units
+    return (
+        assumed(f"The data come from a network with the activation {phi}, of at most {k} unit{'s' * (k != 1)}."),
+        assumed(f"It has {given or 'neither biases nor an offset'}."),
+        assumed(DENSITY),
+    )
+
+
+def _enough(distinct: int, p: int, heldout: int) -> Statement:
+    spare = distinct - p
+    needed = p + LIMITS.spare_rows + heldout
+    sentence = (
+        f"{distinct} distinct rows, {spare} more than parameters."
+        if spare >= LIMITS.spare_rows
+        else f"{distinct} distinct rows{f', beside {heldout} held out,' if heldout else ''} cannot determine {p} parameters "
+        f"and confirm them; give at least {needed}, better three a parameter."
+    )
+    return Statement(Topic.ROWS, Kind.TESTED, spare >= LIMITS.spare_rows, sentence, spare, LIMITS.spare_rows)
+
+
+def _finite(energy: float, level: float, error: float) -> Statement | None:
+    low, high = LIMITS.sizes
+    if math.isfinite(level) and math.isfinite(error) and (energy == 0 or low**2 < energy < high**2):
+        return None
+    sentence = "Squares of the values overflow on these rows, or vanish; rescale the inputs or the target."
+    return Statement(Topic.VALUES, Kind.TESTED, False, sentence, math.sqrt(energy), high)
+
+
+def _determined(information: Information) -> Statement:
+    gauge, condition = information.gauge, information.condition
+    if information.full_rank:
+        sentence = f"The rows determine every unit to first order: JᵀJ has the condition {condition:.2g}."
+        return Statement(Topic.DETERMINED, Kind.TESTED, True, sentence, condition)
+    weak = information.weak_coordinates()
+    units = tuple(i for i in range(gauge.network.n_units) if weak[gauge.coordinates(i)].sum() > LIMITS.weak)
+    sentence = (
+        f"The rows do not determine {named(units, verb=False)}: JᵀJ is singular to working precision (condition "
+        f"{condition:.1g}). Use fewer units, drop linearly dependent inputs, or give more rows."
+    )
+    return Statement(Topic.DETERMINED, Kind.TESTED, False, sentence, condition, units=units)
+
+
+def _precise(gauge: Gauge, found: Precision, relative: np.ndarray, limit: float) -> Statement:
+    bad = ~(relative <= limit) | (separation(gauge) <= LIMITS.separation * relative)
+    if found.contraction >= LIMITS.contraction:
+        bad[:] = True
+    units, worst = tuple(np.flatnonzero(bad).tolist()), float(relative.max())
+    sentence = (
+        f"A truth nearby is within a relative distance of {worst:.1g}: J changes by {found.contraction:.1g} on the box."
+        if not units
+        else f"{named(units)} hardly determined (relative precision {worst:.1g}), or nearly parallel to another within that; "
+        "use fewer units or give more rows."
+    )
+    return Statement(Topic.PRECISION, Kind.PROVED if not units else Kind.TESTED, not units, sentence, worst, limit, units)
+
+
+def _of_finding(finding: Finding) -> Statement:
+    kind = Kind.PROVED if finding.outcome is Outcome.IMPOSSIBLE else Kind.TESTED
+    holds = {Outcome.FOUND: False, Outcome.UNEXAMINED: None}.get(finding.outcome, True)
+    units = () if holds else finding.units
+    return Statement(Topic.RIVALS, kind, holds, finding.sentence, finding.number, finding.limit, units)
+
+
+def symmetries(network: Network) -> tuple[str, ...]:
+    """Changes of the parameters that no data can see, in words."""
+    phi = network.activation
+    found = ["the order of the units"] if network.n_units > 1 else []
+    if phi.degree:
+        found.append(f"scale, a φ(z) = (a/t^{phi.degree:g}) φ(tz)")
+    if phi.parity == "odd":
+        found.append("the joint sign of a, w and b")
+    elif phi.parity == "even":
+        found.append("the sign of w and b")
+    elif phi.reflection is not None and len(phi.reflection[1]) == 1:
+        p0 = phi.reflection[1][0]
+        found.append(f"reflection (a, w, b, c) → (−a, −w, −b, c + {'' if p0 == 1 else f'{p0:g} '}a)")
+    return tuple(found)

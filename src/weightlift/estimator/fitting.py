@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from weightlift.certificate import Certificate, Evidence, Inference, Status, certify, inference
+from weightlift.certificate import Certificate, Evidence, Inference, certify, inference
 from weightlift.errors import ArgumentError, NotFiniteError, WeightliftError
 from weightlift.estimator.limits import LIMITS
 from weightlift.estimator.regularized import Regularized, regularized_fit
@@ -82,7 +82,7 @@ class Task:
         except (WeightliftError, ValueError) as error:  # NumPy's, for values near the ends of double precision
             overflow = "The network's values overflow double precision; rescale X and y."
             reason = overflow if isinstance(error, NotFiniteError) else str(error)
-            return Certificate(Status.FAILED, (reason,), network, bias, offset, Evidence(n_rows=len(y)))
+            return Certificate(network, bias, offset, (), Evidence(n_rows=len(y))).refused(reason)
 
 
 def fit_rows(rows: Rows, options: Options, *, previous: Network | None, rng: np.random.Generator) -> Fit:
@@ -147,9 +147,7 @@ def _ridge(task: Task, recovery: Recovery | None, reason: str, rng: np.random.Ge
         rng=rng,
     )
     sentence = f"Predictions come from a ridge fit of {found.network.n_units} units (alpha = {found.alpha:.3g})."
-    judged = task.certify(found.network)
-    status = Status.FAILED if judged else judged.status
-    certificate = replace(judged, status=status, reasons=(reason, sentence), precision=None, regions=None)
+    certificate = task.certify(found.network).refused(reason, sentence)
     return Fit(found.network, certificate, recovery, found.alpha, spent + found.work, None)
 
 

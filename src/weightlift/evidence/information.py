@@ -87,14 +87,17 @@ class Information:
 
     @cached_property
     def inverse(self) -> np.ndarray:
-        """(Σ w jjᵀ)⁻¹, for full rank."""
+        """(Σ w jjᵀ)⁻¹; a pseudo-inverse, on the directions that the rows determine, where the rank is not full."""
         return np.asarray(self.half_inverse @ self.half_inverse.T)
 
     @cached_property
     def half_inverse(self) -> np.ndarray:
-        """L with L Lᵀ = (Σ w jjᵀ)⁻¹, for full rank."""
-        assert self._factor is not None
-        return np.asarray(self._scale[:, None] * self._factor)
+        """L with L Lᵀ the inverse."""
+        if self.condition <= MAX_CONDITION and self._factor is not None:
+            return np.asarray(self._scale[:, None] * self._factor)
+        values, vectors = self._spectrum
+        strong = values > max(values[-1] / MAX_CONDITION, 0.0)
+        return np.asarray(self._scale[:, None] * vectors[:, strong] / np.sqrt(values[strong]))
 
     def sandwich(self, scores: np.ndarray) -> np.ndarray:
         """L scores Lᵀ, L Lᵀ = (Σ w jjᵀ)⁻¹: a covariance, of scores Lᵀ(…)L that are well scaled whatever the conditioning."""

@@ -1,4 +1,4 @@
-"""What the rows themselves say: residuals against their rounding errors, distinct inputs, rows on each side of a kink.
+"""What the rows themselves say: residuals against their rounding errors, and how many inputs are distinct.
 
 The bound on the rounding error of f(x) − y, where y was computed by the same formula in double precision, is
 
@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weightlift.activations import Activation
-from weightlift.namespaces import Array, array_namespace, as_like, to_numpy
+from weightlift.namespaces import Array, array_namespace, to_numpy
 from weightlift.network import Network
 from weightlift.risk import Students
 from weightlift.samples import Block, Sums
@@ -111,47 +111,6 @@ class Directions:
 
 
 @dataclass(frozen=True, eq=False)
-class Kinks:
-    """Rows on a kink: |zᵢ − kink| ≤ (x̃ᵀRx̃)^½, x̃ = x or (x, 1) and R a region of the unit's coordinates, but for rounding.
-
-    There f has two derivatives in the unit's parameters, one for each side they may move to, and the side is chance: such a row
-    excludes no direction by itself. Called, it counts them; `without` sets their weights to zero.
-    """
-
-    network: Network
-    regions: np.ndarray  # (r, k, q, q), q = d or d + 1: zᵢ may be off by the largest of r
-
-    @property
-    def floats_per_row(self) -> int:
-        return 4 * self.network.n_units + 4 * self.network.n_inputs
-
-    def __call__(self, block: Block) -> Sums:
-        xp = array_namespace(block.X)
-        return (xp.sum(xp.astype(self._on(block), xp.float64)),)
-
-    def without(self, block: Block) -> Block:
-        xp = array_namespace(block.X)
-        w = xp.ones_like(block.y) if block.w is None else block.w
-        return replace(block, w=xp.where(self._on(block), xp.zeros_like(w), w))
-
-    def _on(self, block: Block) -> Array:
-        """(m,)"""
-        X, _, _ = double(block)
-        xp = array_namespace(X)
-        net, d = self.network, X.shape[1]
-        z = xp.abs(Students.of(net).like(X).preactivations(X)[:, 0, :] - net.activation.kinks[0])
-        one = xp.ones((X.shape[0], 1), dtype=X.dtype, device=X.device)
-        inputs = X if self.regions.shape[2] == d else xp.concat([X, one], axis=1)
-        found = xp.zeros(X.shape[0], dtype=xp.bool, device=X.device)
-        for i in range(net.n_units):
-            rounding = (d + 2) * EPS * (xp.matmul(xp.abs(X), as_like(np.abs(net.W[:, i]), X)) + abs(float(net.b[i])))
-            for R in self.regions[:, i]:
-                square = xp.sum(xp.matmul(inputs, as_like(R, X)) * inputs, axis=1)
-                found = found | (z[:, i] - rounding <= xp.sqrt(xp.where(square > 0, square, xp.zeros_like(square))))
-        return found
-
-
-@dataclass(frozen=True, eq=False)
 class DistinctRows:
     """The least hashes of the rows and how often they occur: a sketch that counts distinct rows, exactly up to its size.
 
@@ -198,39 +157,6 @@ def least(keys: np.ndarray, counts: np.ndarray, size: int) -> tuple[np.ndarray, 
 def count_distinct(sums: Sums) -> tuple[int, float]:
     """(number of distinct rows, mean number of copies) as Python numbers."""
     return int(sums[0]), float(sums[1])
-
-
-@dataclass(frozen=True, eq=False)
-class Sides:
-    """For each unit and each side of its kink the least `size` hashes of distinct rows there; (k, 2, size), padded."""
-
-    network: Network
-    size: int
-
-    @property
-    def floats_per_row(self) -> int:
-        return 4 * self.network.n_units + 8
-
-    def __call__(self, block: Block) -> Sums:
-        X, _, w = double(block)
-        students = Students.of(self.network).like(X)
-        z = to_numpy(students.preactivations(X))[:, 0, :] - self.network.activation.kinks[0]
-        keys, used = rounded_keys(block, False, positive=False), to_numpy(w) > 0
-        return (np.stack([[self._least(keys[used & (s * z[:, i] > 0)]) for s in (1, -1)] for i in range(z.shape[1])]),)
-
-    def merge(self, left: Sums, right: Sums) -> Sums:
-        both = np.concatenate([left[0], right[0]], axis=2)
-        return (np.stack([[self._least(side) for side in unit] for unit in both]),)
-
-    def _least(self, keys: np.ndarray) -> np.ndarray:
-        keys = np.unique(keys)[: self.size]
-        return np.pad(keys, (0, self.size - len(keys)), constant_values=np.iinfo(np.int64).max)
-
-
-def rows_beside(sums: Sums) -> np.ndarray:
-    """(k,) distinct rows on the emptier side, counted up to the sketch's size."""
-    found = (sums[0] != np.iinfo(np.int64).max).sum(axis=2)
-    return np.asarray(found.min(axis=1))
 
 
 def rounded_keys(block: Block, targets: bool, *, positive: bool = True) -> np.ndarray:

@@ -20,10 +20,10 @@ from numpy.typing import ArrayLike
 
 from weightlift.activations import Activation
 from weightlift.arguments import generator
-from weightlift.certificate import Certificate
+from weightlift.certificate import Certificate, Kind, Statement, Topic
 from weightlift.evidence.information import MAX_CONDITION
 from weightlift.moments import remove_linear
-from weightlift.recovery.answers import Answer, explained, fit, judge
+from weightlift.recovery.answers import Answer, fit, judge
 from weightlift.recovery.limits import LIMITS
 from weightlift.recovery.problem import Problem
 from weightlift.recovery.reports import Recovery, StageReport
@@ -158,7 +158,7 @@ def _widths(
         budget, watch = budget.less(found.work), replace(watch, work=watch.work + found.work)
         if found.certificate:
             return
-        if explained(found.certificate):
+        if found.certificate.explained:
             plan = [(width - 1, careful)] if width > 1 and _may_be_narrower(found.certificate) else []
 
 
@@ -169,7 +169,7 @@ def _may_be_narrower(certificate: Certificate) -> bool:
 
 
 def _preference(found: Recovery) -> tuple[bool, bool, float]:
-    exact = explained(found.certificate)
+    exact = found.certificate.explained
     return not found.certificate, not exact, found.network.n_units if exact else found.certificate.residual_max
 
 
@@ -196,9 +196,10 @@ def _with_remarks(certificate: Certificate, request: Request, *, cut: bool) -> C
     """Beside a refusal: what was held fixed, and that time cut it short."""
     held = "The output weights were held at output_weights; where their signs or sizes may be wrong, 'free' fits them."
     remarks = [] if request.outputs is None else [held]
-    if cut and not explained(certificate):
+    if cut and not certificate.explained:
         remarks.append(f"max_time = {request.max_time:g} s was spent, and nothing was looked for beyond; raise it.")
-    return certificate if certificate else replace(certificate, reasons=(*certificate.reasons, *remarks))
+    notes = tuple(Statement(Topic.ASSUMPTION, Kind.ASSUMED, None, remark) for remark in remarks)
+    return certificate if certificate else replace(certificate, statements=(*certificate.statements, *notes))
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weightlift.certificate import Certificate, Status
-from weightlift.certificate.exactness import ROUNDING_FACTOR
-from weightlift.certificate.verdict import SPARE_ROWS
 from weightlift.identifiability.reflections import without_offset
 from weightlift.network import Network
 from weightlift.recovery.limits import LIMITS
@@ -46,7 +44,7 @@ class Answer:
     @property
     def settled(self) -> bool:
         """Whether nothing is left to look for."""
-        return bool(self.certificate) or explained(self.certificate)
+        return bool(self.certificate) or self.certificate.explained
 
 
 def fit(problem: Problem, start: Start, budget: Budget) -> Fit:
@@ -95,13 +93,6 @@ def judge(problem: Problem, fit: Fit) -> Answer:
         fit.name, network.n_units, 1, cost.work, cost.passes, fit.risk / problem.energy, outcome, cost.seconds
     )
     return Answer(network, certificate, fit.risk, report)
-
-
-def explained(certificate: Certificate) -> bool:
-    """Whether a fit agrees with its rows to rounding, and with those held out: no search can do better."""
-    evidence = certificate.evidence
-    surprised = certificate.status is Status.FAILED and evidence.n_distinct >= evidence.n_parameters + SPARE_ROWS
-    return evidence.rounding_level <= ROUNDING_FACTOR and not surprised
 
 
 def _with_outputs(network: Network, outputs: np.ndarray) -> Network:

@@ -116,7 +116,7 @@ def examine_noisy(samples: Samples, gauge: Gauge, ceiling: float, *, rng: np.ran
     columns = discrete_columns(X)
     found = [same_function(gauge), reflected_below(samples, gauge, ceiling), pieces_below(samples, gauge, ceiling)]
     if columns.any():
-        places = other_places(X, gauge, columns, LIMITS.noisy_places)
+        places = [rival for width in LIMITS.noisy_places for rival in other_places(X, gauge, columns, width)]
         kept = below(samples, gauge, places, ceiling)
         found += [_places_finding(kept) if kept else None, few_values(X, gauge, LIMITS.noisy_values)]
     return tuple(finding for finding in found if finding is not None)

@@ -160,10 +160,9 @@ def _covers(here: np.ndarray, Z: np.ndarray, either: bool, width: float) -> Iter
     functions = np.linalg.pinv(here[basis]) @ values[basis[:, None], choice.T]  # (q, choices)
     U = here @ functions
     gaps = np.abs(U[:, :, None] - values[:, None, :]).min(axis=2).max(axis=0)
-    kept = np.flatnonzero(gaps <= width)
+    order = np.argsort(gaps, kind="stable")
+    kept = order[gaps[order] <= width][: LIMITS.extras]  # those nearest to the values first: the width may be that of noise
     m = Z.shape[1]
-    if (len(kept) <= m and not either) or len(kept) > LIMITS.extras:
-        kept = kept[: LIMITS.extras]
     target = np.sort(np.abs(Z) if either else Z, axis=1)
     own = {tuple(np.round(column / max(width, 1e-12))) for column in Z.T}
     for chosen in itertools.combinations(kept.tolist(), m):

@@ -33,7 +33,8 @@ class Limits:
     same: float = 1e-7  # relative distance below which two units are one
     independent: float = 1e-9  # least singular value beside the largest of the units' polynomials
     same_function: float = 1e-9  # change of the function beside its units' below which a reflection leaves it as it is
-    noisy_places: float = 0.2  # relative width within which noise may have moved the units that change places
+    noisy_places: tuple[float, ...] = (0.2, 0.05, 0.01, 2e-3)  # relative widths within which noise may have moved the units
+    # that change places: too wide a one takes different values for the same
     noisy_kink: float = 5.0  # standard errors of z, σ √(p/n) on average, within which noise may have moved a kink
     returned: float = 1e-3  # relative distance below which a refit has come back; 25 iterations end nearer
     noisy_values: float = 1e-3  # relative difference below which noisy values of z are one

@@ -120,7 +120,7 @@ def pieces_below(samples: Samples, gauge: Gauge, ceiling: float) -> Finding | No
     if not len(pieces.B) or (pieces.null() > LIMITS.same).any() or (candidates := _listed(pieces)) is None:
         return None
     exchange = Exchange.of(pieces, pieces.units, candidates)
-    proposals = itertools.islice(exchange.proposals(LIMITS.noisy_places), LIMITS.patterns)
+    proposals = itertools.islice(exchange.proposals(LIMITS.noisy_places[0]), LIMITS.patterns)
     kept = below(samples, gauge, list(proposals), ceiling)
     return _rivalled(kept) if kept else None
 

@@ -1,0 +1,186 @@
+"""Precision: from errors that are bounded on every row to a region that holds every unit.
+
+Let |f*(x) − y| ≤ E on each row for the truth f* = f(θ*), r = f(θ̂) − y, J the Jacobian at θ̂ and H = JᵀWJ. On the segment from
+θ* to θ̂ the mean-value theorem gives f(θ̂) − f(θ*) = (J + Δ)δ with |Δ| ≤ the largest change of J on a box that holds both. So
+
+    H^{1/2} δ = H^{-1/2} JᵀW (r ± E − Δδ),      ‖δ‖_H ≤ e + ‖W^{1/2} Δ δ‖,      e = (Σ w (|r| + E)²)^½,
+
+for H^{-1/2}JᵀW^{1/2} has norm one. The box is that of the ellipsoid ‖δ‖_H ≤ K e; if ‖W^{1/2} Δ |δ|‖ ≤ c K e for all δ in it,
+c < 1, then by homogeneity ‖δ‖_H ≤ e/(1 − c). Computed with an inverse of relative error η, 1 − c − η stands there. Where φ has
+kinks, rows within the box's reach of one are left out, so that ReLU has Δ = 0.
+
+That the truth is in the box is what `rivals` are for; that there is one, up to E, is assumed.
+Cost  two passes, O(n d k), beside JᵀJ.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from weightlift.certificate.limits import LIMITS
+from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.information import MAX_CONDITION, Information
+from weightlift.evidence.rows import EPS, double
+from weightlift.namespaces import Array, array_namespace, as_like
+from weightlift.risk import Students
+from weightlift.samples import Block, Samples, Sums
+
+
+@dataclass(frozen=True, eq=False)
+class Precision:
+    """Regions of the units in the gauge's coordinates, and what they rest on."""
+
+    information: Information  # of the rows that are clear of the kinks
+    clear: Samples
+    contraction: float  # c + η; 1 and more: no claim
+    regions: np.ndarray  # (k, q, q): δᵀR⁻¹δ ≤ 1
+    relative: np.ndarray  # (k,) their relative sizes
+
+
+def precision_of(samples: Samples, information: Information, error: float) -> Precision:
+    """error: e above, with the rows' weights."""
+    gauge = information.gauge
+    units = range(gauge.network.n_units)
+    before = error * np.array([relative_size(gauge, i, information.unit_inverse(i)) for i in units])
+    coarse = float(np.max(before[np.isfinite(before)], initial=0.0))
+    times = float(np.clip(LIMITS.precision / coarse, *LIMITS.box)) if coarse > 0 else 1.0
+    clear, box = samples, Box.of(information, times * error)
+    if gauge.network.activation.kinks and float(samples.fold(near := Near(box))[0]):
+        clear = samples.map(near.without)
+        information = Information.of(clear, gauge)
+        box = Box.of(information, times * error)
+    change = math.sqrt(float(clear.fold(Changes(box))[0]))
+    inexact = gauge.size * EPS * min(information.condition, MAX_CONDITION)
+    contraction = change / max(times * error, np.finfo(float).tiny) + inexact
+    size = error / (1.0 - contraction) if contraction < 1.0 else math.inf
+    blocks = np.stack([information.unit_inverse(i) for i in units])
+    relative = size * np.array([relative_size(gauge, i, block) for i, block in enumerate(blocks)])
+    return Precision(information, clear, contraction, size**2 * blocks, relative)
+
+
+def relative_size(gauge: Gauge, i: int, region: np.ndarray) -> float:
+    """Infinite where the region is beyond double precision."""
+    return gauge.relative_size(i, region) if np.isfinite(region).all() else math.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """|δ| ≤ ρ for every coordinate that the rows determine at all."""
+
+    gauge: Gauge
+    radius: np.ndarray  # (p,)
+
+    @classmethod
+    def of(cls, information: Information, size: float) -> Box:
+        """The box of the ellipsoid ‖δ‖_H ≤ size."""
+        radius = size * np.sqrt(np.maximum(np.diagonal(information.inverse), 0.0))
+        return cls(information.gauge, np.where(np.isfinite(radius), radius, 0.0))
+
+    def unit_radii(self, X: Array) -> tuple[Array, Array]:
+        """What z (m, k) and a (k,) may change by, beside the rounding errors of z itself."""
+        xp, net, d = array_namespace(X), self.gauge.network, X.shape[1]
+        k = net.n_units
+        of_W = as_like(self.radius[: d * k].reshape(d, k), X)
+        of_b = as_like(self.radius[d * k : (d + 1) * k] if self.gauge.free.b else np.zeros(k), X)
+        q = self.gauge.free.inputs(d)
+        of_a = as_like(self.radius[q * k : (q + 1) * k] if self.gauge.free.a else np.zeros(k), X)
+        size = xp.matmul(xp.abs(X), of_W) + of_b
+        rounding = (d + 2) * EPS * (xp.matmul(xp.abs(X), as_like(np.abs(net.W), X)) + as_like(np.abs(net.b), X))
+        return size + rounding, of_a
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """δᵀR⁻¹δ ≤ 1 for the coordinates of every unit, R one of several."""
+
+    gauge: Gauge
+    regions: np.ndarray  # (r, k, q, q)
+
+    def unit_radii(self, X: Array) -> tuple[Array, None]:
+        """What z (m, k) may change by."""
+        xp, q = array_namespace(X), self.gauge.free.inputs(X.shape[1])
+        one = xp.ones((X.shape[0], 1), dtype=X.dtype, device=X.device)
+        inputs = xp.concat([X, one], axis=1)[:, :q]
+        columns = []
+        for i in range(self.gauge.network.n_units):
+            squares = [xp.sum(xp.matmul(inputs, as_like(R[i, :q, :q], X)) * inputs, axis=1) for R in self.regions]
+            columns.append(xp.sqrt(xp.max(xp.stack([xp.abs(s) for s in squares]), axis=0)))
+        return xp.stack(columns, axis=1), None
+
+
+@dataclass(frozen=True, eq=False)
+class Near:
+    """The number of rows on which a unit within reach has its kink; `without` sets their weights to zero."""
+
+    box: Box | Reach
+
+    @property
+    def floats_per_row(self) -> int:
+        return 6 * self.box.gauge.network.n_units + 2 * self.box.gauge.network.n_inputs
+
+    def __call__(self, block: Block) -> Sums:
+        xp = array_namespace(block.X)
+        return (xp.sum(xp.astype(self._on(block), xp.float64)),)
+
+    def without(self, block: Block) -> Block:
+        xp = array_namespace(block.X)
+        w = xp.ones_like(block.y) if block.w is None else block.w
+        return replace(block, w=xp.where(self._on(block), xp.zeros_like(w), w))
+
+    def _on(self, block: Block) -> Array:
+        """(m,)"""
+        X, _, _ = double(block)
+        xp, net = array_namespace(X), self.box.gauge.network
+        z = Students.of(net).like(X).preactivations(X)[:, 0, :]
+        reach, _ = self.box.unit_radii(X)
+        found = xp.zeros(X.shape[0], dtype=xp.bool, device=X.device)
+        for kink in net.activation.kinks:
+            found = found | xp.any(xp.abs(z - kink) <= reach, axis=1)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """Σ w (Δρ)²: the change of J on the box, applied to the box itself.
+
+    Changes of φ and φ′ are twice the larger one at the two ends, which bounds them between as long as the reach is small
+    beside the scale on which φ bends.
+    """
+
+    box: Box
+
+    @property
+    def floats_per_row(self) -> int:
+        return 12 * self.box.gauge.network.n_units + 2 * self.box.gauge.network.n_inputs
+
+    def __call__(self, block: Block) -> Sums:
+        X, _, w = double(block)
+        xp = array_namespace(X)
+        students = Students.of(self.box.gauge.network).like(X)
+        phi, a = students.activation, xp.abs(students.a[0, :])
+        z = students.preactivations(X)[:, 0, :]
+        reach, of_a = self.box.unit_radii(X)
+
+        def change(g: Array, low: Array, high: Array) -> Array:
+            return 2.0 * xp.maximum(xp.abs(low - g), xp.abs(high - g))
+
+        slope = xp.abs(phi.derivative(z))
+        bend = change(phi.derivative(z), phi.derivative(z - reach), phi.derivative(z + reach))
+        rise = change(phi(z), phi(z - reach), phi(z + reach))
+        row = xp.sum((a * bend + of_a * (slope + bend)) * reach + of_a * rise, axis=1)
+        return (xp.sum(w * row * row),)
+
+
+def separation(gauge: Gauge) -> np.ndarray:
+    """(k,) relative distance of each unit's (w, b), in normal form and up to sign, to the nearest other one."""
+    V = np.vstack([gauge.network.W, gauge.network.b])
+    if gauge.network.activation.degree:
+        V = V / np.maximum(np.linalg.norm(gauge.network.W, axis=0), np.finfo(float).tiny)
+    norm = np.maximum(np.linalg.norm(V, axis=0), np.finfo(float).tiny)
+    gaps = np.minimum(*(np.linalg.norm(V[:, :, None] + t * V[:, None, :], axis=0) for t in (1.0, -1.0)))
+    gaps /= np.maximum(norm[:, None], norm)
+    np.fill_diagonal(gaps, np.inf)
+    return np.asarray(gaps.min(axis=1))

@@ -1,0 +1,68 @@
+"""Standard inputs: what is judged does not depend on the inputs' units and, with biases, not on their origin.
+
+    x̃ = (x − m)/s,   w̃ = s w,   b̃ = b + ⟨w, m⟩,      s a power of two near the root mean square of x − m,
+                                                      m the mean, rounded to whole s; m = 0 without biases.
+
+So x̃ is x up to its exponent, but for the last bit of x − m where m ≠ 0, and of data near the origin nothing changes at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from weightlift.evidence.gauge import Gauge
+from weightlift.namespaces import array_namespace, to_numpy
+from weightlift.network import Network
+from weightlift.samples import Block, Covariance, Samples
+from weightlift.samples.standardization import Scaling
+
+
+@dataclass(frozen=True, eq=False)
+class Standard:
+    """A map of rows, and of what belongs to them."""
+
+    mean: np.ndarray  # (d,)
+    scale: np.ndarray  # (d,)
+
+    @classmethod
+    def of(cls, samples: Samples, *, bias: bool) -> Standard:
+        weight, mean, scatter = (to_numpy(v) for v in samples.fold(Covariance(samples.d)))
+        spread = np.diagonal(scatter) / weight
+        square = np.where(spread > 1e-24 * mean**2, spread, mean**2) if bias else spread + mean**2
+        usable = np.isfinite(square) & (square > 0)
+        scale = np.where(usable, np.exp2(np.round(0.5 * np.log2(np.where(usable, square, 1.0)))), 1.0)
+        return cls(np.where(usable & bias, scale * np.round(mean / scale), 0.0), scale)
+
+    def __call__(self, block: Block) -> Block:
+        xp = array_namespace(block.X)
+        return self._map(replace(block, X=xp.astype(block.X, xp.float64, copy=False)))
+
+    def network(self, network: Network) -> Network:
+        """The network as a function of x̃."""
+        return self._map.on_network(network)
+
+    def undo(self, network: Network) -> Network:
+        return self._map.undo(network)
+
+    @property
+    def _map(self) -> Scaling:
+        return Scaling(self.mean, self.scale)
+
+    def unit(self, gauge: Gauge) -> np.ndarray:
+        """(q, q): the coordinates of a unit from its standard ones."""
+        d = len(self.scale)
+        T = np.eye(gauge.unit_size)
+        T[:d, :d] /= self.scale
+        if gauge.free.b:
+            T[d, :d] = -self.mean / self.scale
+        return T
+
+    def covariance(self, gauge: Gauge, C: np.ndarray) -> np.ndarray:
+        """(p, p) of all coordinates from that of the standard ones."""
+        k, T = gauge.network.n_units, self.unit(gauge)
+        for _ in range(2):
+            units = np.tensordot(T, C[: len(T) * k].reshape(len(T), k, -1), axes=1).reshape(len(T) * k, -1)
+            C = np.concatenate([units, C[len(T) * k :]]).T
+        return np.asarray(C)
