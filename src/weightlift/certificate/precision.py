@@ -58,7 +58,16 @@ def precision_of(samples: Samples, information: Information, error: float) -> Pr
     size = error / (1.0 - contraction) if contraction < 1.0 else math.inf
     blocks = np.stack([information.unit_inverse(i) for i in units])
     relative = size * np.array([relative_size(gauge, i, block) for i, block in enumerate(blocks)])
+    relative[list(undetermined(information))] = math.inf
     return Precision(information, clear, contraction, size**2 * blocks, relative)
+
+
+def undetermined(information: Information) -> tuple[int, ...]:
+    """Units with coordinates that the rows do not determine to first order."""
+    if information.full_rank:
+        return ()
+    weak, gauge = information.weak_coordinates(), information.gauge
+    return tuple(i for i in range(gauge.network.n_units) if weak[gauge.coordinates(i)].sum() > LIMITS.weak)
 
 
 def relative_size(gauge: Gauge, i: int, region: np.ndarray) -> float:

@@ -30,7 +30,7 @@ from weightlift.certificate.heldout import HeldOut
 from weightlift.certificate.lack_of_fit import UnitSquares
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.noise import NoisyFit, examine_noise
-from weightlift.certificate.precision import Precision, precision_of, relative_size, separation
+from weightlift.certificate.precision import Precision, precision_of, relative_size, separation, undetermined
 from weightlift.certificate.quantum import Quantum, quantum_of
 from weightlift.certificate.standard import Standard
 from weightlift.certificate.statement import Kind, Statement, Status, Topic, assumed, named
@@ -236,7 +236,7 @@ class _Part:
         found = precision_of(self.samples, self.information, error)
         relative = found.relative + moved
         statement = self.fewer.named(_precise(self.gauge, found, relative, limit))
-        case = self._precision(found.regions, moved)._stating(statement)
+        case = self._precision(found.regions, relative, moved)._stating(statement)
         return case, None if len(statement.units) == self.fewer.n_units else found
 
     def noisy(self, effective_rows: float) -> Certificate:
@@ -294,12 +294,13 @@ class _Part:
         sentence = "Another network of this width, with units reflected or exchanged, explains the data better; refine it."
         return Statement(Topic.MINIMUM, Kind.TESTED, False, sentence, least, self.information.rss - margin)
 
-    def _precision(self, regions: np.ndarray, moved: float) -> _Case:
+    def _precision(self, regions: np.ndarray, relative: np.ndarray, moved: float) -> _Case:
         """The case with the precision in raw coordinates."""
         known = self.case.known
         raw = Gauge.of(known.network, bias=known.bias, offset=known.offset)
         sizes, blocks = np.full(raw.network.n_units, np.nan), self._raw(regions[None])[0]
         sizes[self.fewer.kept] = [relative_size(raw, int(i), blocks[i]) + 2 * moved for i in self.fewer.kept]
+        sizes[self.fewer.kept[~np.isfinite(relative)]] = math.inf
         return replace(self.case, known=replace(known, precision=sizes))
 
     def _raw(self, regions: np.ndarray) -> np.ndarray:
@@ -418,12 +419,11 @@ def _finite(energy: float, level: float, error: float) -> Statement | None:
 
 
 def _determined(information: Information) -> Statement:
-    gauge, condition = information.gauge, information.condition
+    condition = information.condition
     if information.full_rank:
         sentence = f"The rows determine every unit to first order: JᵀJ has the condition {condition:.2g}."
         return Statement(Topic.DETERMINED, Kind.TESTED, True, sentence, condition)
-    weak = information.weak_coordinates()
-    units = tuple(i for i in range(gauge.network.n_units) if weak[gauge.coordinates(i)].sum() > LIMITS.weak)
+    units = undetermined(information)
     sentence = (
         f"The rows do not determine {named(units, verb=False)}: JᵀJ is singular to working precision (condition "
         f"{condition:.1g}). Use fewer units, drop linearly dependent inputs, or give more rows."
