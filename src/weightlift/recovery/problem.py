@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weightlift.certificate import Certificate, certify
-from weightlift.certificate.limits import LIMITS
+from weightlift.certificate.limits import LIMITS as CERTIFICATE
 from weightlift.errors import ArgumentError, SingularError, warn
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
@@ -44,7 +44,7 @@ class Problem:
         request.check_size(source.n, source.d)
         rows = Counted(source)
         energy, spread = _target(rows)
-        if energy and not LIMITS.sizes[0] ** 2 < 2 * energy < LIMITS.sizes[1] ** 2:
+        if energy and not CERTIFICATE.sizes[0] ** 2 < 2 * energy < CERTIFICATE.sizes[1] ** 2:
             raise ArgumentError(f"y has the size {(2 * energy) ** 0.5:.0e}, whose powers vanish or overflow; divide y by it.")
         if not spread > 1e-24 * energy:
             raise ArgumentError("y is constant, or so small that its squares vanish; there is no unit to recover.")
