@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.conftest import optional
 
 import weightlift as wl
 from weightlift import activations, errors
@@ -217,8 +218,8 @@ def test_what_is_for_one_output_says_so(rng):
 
 def test_targets_of_several_columns_travel_with_their_rows(rng, tmp_path):
     """Arrays, Parquet and Dask fold the same sums, and split alike."""
-    pandas, dask_frame = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
-    pytest.importorskip("pyarrow")
+    pandas, dask_frame = optional("pandas"), optional("dask.dataframe")
+    optional("pyarrow")
     net, X = random_network(rng), rng.normal(size=(300, 4))
     Y = net.predict(X)
     names = [*"abcd", "y1", "y2"]

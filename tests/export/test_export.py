@@ -198,7 +198,7 @@ def test_unknown_dtypes_are_refused():
 @pytest.mark.parametrize("m", [1, 3])
 def test_several_outputs_travel(activation, m, X, torch, tmp_path):
     """To each tool and back; one output comes back as (k,)."""
-    runtime = pytest.importorskip("onnxruntime")
+    runtime = optional("onnxruntime")
     rng = np.random.default_rng(4)
     net = wl.Network(rng.normal(size=(5, 4)), rng.normal(size=(4, m)), rng.normal(size=4), rng.normal(size=m), activation)
     expected = net.predict(X)
@@ -245,7 +245,7 @@ def test_classifiers_give_their_logits(X):
 
 def test_onnx_wiring_is_followed(X, tmp_path):
     """A branch around the activation, an output in the middle, a cast to integers: no chain."""
-    onnx = pytest.importorskip("onnx")
+    onnx = optional("onnx")
     from onnx import TensorProto, helper, numpy_helper
 
     net = network("relu")
