@@ -209,7 +209,8 @@ class Certificate:
         """
         from scipy.optimize import linear_sum_assignment
 
-        ratio = np.minimum(self._distances(other, self.wide_regions if wide else self.regions), 1e9)
+        ratio = self._distances(other, self.wide_regions if wide else self.regions)
+        ratio = np.where(ratio <= 1e9, ratio, 1e9)  # nothing is known of a unit without a distance
         i, j = linear_sum_assignment(ratio)
         partner = np.full(self.network.n_units, -1)
         partner[i] = j
