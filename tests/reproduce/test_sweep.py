@@ -17,7 +17,7 @@ import pytest
 
 from weightlift.errors import ArgumentError, FileFormatError
 from weightlift.reproduce.recipe import Cell, Trial, fingerprint
-from weightlift.reproduce.store import Run, Store
+from weightlift.reproduce.store import RunRecord, Store
 from weightlift.reproduce.sweep import Pace, SweepError, sweep
 from weightlift.reproduce.tables import as_csv
 
@@ -163,7 +163,7 @@ def test_progress_counts_stored_cells_and_ends_at_zero_seconds(tmp_path: Path, t
 def test_store_keeps_bits_and_runs_and_takes_over_another(tmp_path: Path) -> None:
     values = [0.1 + 0.2, 1e-310, -0.0, math.inf, math.pi]
     cells = [Cell("code", {"n": i}, 0, 0) for i in range(3)]
-    run = Run("p", "f", "quick", 0, None, "a machine", "2020-01-01")
+    run = RunRecord("p", "f", "quick", 0, None, "a machine", "2020-01-01")
     with Store(tmp_path / "a" / "cells.sqlite") as store:
         store.add([(cells[0], json.dumps({"values": values}), 1.5), (cells[1], '{"values": [NaN]}', 0.5)], "1")
         store.add([(cells[0], '{"values": []}', 9.0)], "1")  # the first stays

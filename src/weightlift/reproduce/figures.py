@@ -16,7 +16,7 @@ from weightlift._version import __version__
 from weightlift.files import write_atomically
 from weightlift.reproduce import progress, style, tables
 from weightlift.reproduce.recipe import Claim, Recipe, Row
-from weightlift.reproduce.store import Run, Store
+from weightlift.reproduce.store import RunRecord, Store
 from weightlift.reproduce.sweep import SweepError, sweep
 
 CELLS = "cells.sqlite"
@@ -27,7 +27,7 @@ class Reproduction:
     """A figure that is complete: its table, its claims, and the run that made it."""
 
     recipe: Recipe
-    run: Run
+    run: RunRecord
     rows: list[Row]
     claims: list[Claim]
     cells: int
@@ -74,7 +74,7 @@ def _reproduced(recipe: Recipe, out: Path, size: str, seed: int, trials: int | N
     cells = recipe.cells(size, seed=seed, trials=trials)
     with Store(out / CELLS) as store, progress.shown(recipe.name) as report:
         done = sweep(recipe.trial, cells, store, jobs=jobs, cost=recipe.cost, report=report)
-        run = Run(recipe.paper, recipe.figure, size, seed, trials, machine(), datetime.date.today().isoformat())
+        run = RunRecord(recipe.paper, recipe.figure, size, seed, trials, machine(), datetime.date.today().isoformat())
         last = store.runs().get((recipe.paper, recipe.figure))
         if not done and last is not None and (last.size, last.seed, last.trials) == (size, seed, trials):
             run = last  # drawn again, perhaps on another machine
@@ -82,7 +82,7 @@ def _reproduced(recipe: Recipe, out: Path, size: str, seed: int, trials: int | N
     return completed([recipe], out, run)[0]
 
 
-def completed(chosen: Iterable[Recipe], out: Path, run: Run | None = None) -> list[Reproduction]:
+def completed(chosen: Iterable[Recipe], out: Path, run: RunRecord | None = None) -> list[Reproduction]:
     """What the store in `out` has of these recipes as their last run, or the given one, asked for; complete ones only."""
     found = []
     with Store(out / CELLS) as store:

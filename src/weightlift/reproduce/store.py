@@ -29,7 +29,7 @@ CREATE TABLE IF NOT EXISTS runs (paper TEXT, figure TEXT, run TEXT NOT NULL, PRI
 
 
 @dataclass(frozen=True)
-class Run:
+class RunRecord:
     """How a figure's cells were last completed."""
 
     paper: str
@@ -109,11 +109,11 @@ class Store:
             self._db.executemany("INSERT OR REPLACE INTO runs VALUES (?, ?, ?)", runs)
         return new
 
-    def record(self, run: Run) -> None:
+    def record(self, run: RunRecord) -> None:
         with self._db:
             self._db.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?)", (run.paper, run.figure, json.dumps(asdict(run))))
 
-    def runs(self) -> dict[tuple[str, str], Run]:
+    def runs(self) -> dict[tuple[str, str], RunRecord]:
         """The last run of each figure."""
         rows = self._db.execute("SELECT paper, figure, run FROM runs ORDER BY paper, figure").fetchall()
-        return {(paper, figure): Run(**json.loads(run)) for paper, figure, run in rows}
+        return {(paper, figure): RunRecord(**json.loads(run)) for paper, figure, run in rows}
