@@ -55,6 +55,7 @@ BENCHMARKS = {
     "sgd_gpu": Benchmark(None, ()),
     "real_inputs": Benchmark((), ("--full",)),
     "regression": Benchmark((), ("--full",)),
+    "outputs": Benchmark((), ("--full",)),
     "hostile": Benchmark(None, ("--store", str(RESULTS / "hostile.sqlite"))),
 }
 

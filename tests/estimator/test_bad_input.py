@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.exceptions import DataConversionWarning
 
 import weightlift as wl
 
@@ -31,7 +30,7 @@ def put(A, index, value):
         (X[:1], Y[:1], None, ValueError, "1 sample"),
         (X[:, :0], Y, None, ValueError, "0 feature"),
         (X, Y[:-1], None, ValueError, "inconsistent numbers of samples"),
-        (X, np.stack([Y, Y], axis=1), None, ValueError, "1d array"),
+        (X, np.stack([[Y, Y]], axis=2), None, ValueError, "inconsistent|dim"),
         (X, None, None, ValueError, "requires y"),
         (X * 1j, Y, None, ValueError, "Complex data not supported"),
         (X, Y * 1j, None, ValueError, "Complex data not supported"),
@@ -64,10 +63,10 @@ def test_another_number_of_columns_at_predict():
         model.predict(np.ma.masked_greater(X, 1.0))
 
 
-def test_a_column_of_targets_is_taken_with_a_warning():
-    with pytest.warns(DataConversionWarning, match="column-vector"):
-        model = wl.OneHiddenLayerRegressor(2).fit(X, Y[:, None])
-    assert model.predict(X).shape == (60,)
+def test_a_column_of_targets_gives_a_column_of_predictions():
+    column, flat = (wl.OneHiddenLayerRegressor(2).fit(X, y) for y in (Y[:, None], Y))
+    assert column.predict(X).shape == (60, 1)
+    np.testing.assert_array_equal(column.predict(X)[:, 0], flat.predict(X))
 
 
 @pytest.mark.parametrize("kind", ["float16", "float32", "object", "list", "fortran", "unmasked"])

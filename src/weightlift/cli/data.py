@@ -28,11 +28,16 @@ class Table:
         return "the columns " + ", ".join(self.names[:12]) + (", …" if len(self.names) > 12 else "")
 
     def split(self, target: str) -> tuple[np.ndarray, np.ndarray]:
-        """The inputs and the target column, given by its name, else by its number."""
-        j = self._index(target)
-        if len(self.names) == 1:
-            raise ArgumentError(f"{self.names[0]!r} is the only column; inputs stand beside the target, a column each.")
-        return np.delete(self.values, j, axis=1), self.values[:, j]
+        """The inputs and the target column, by its name, else by its number; several between commas give y (n, m)."""
+        wanted = [target] if target in self.names or "," not in target else [name.strip() for name in target.split(",")]
+        columns = [self._index(name) for name in wanted]
+        if len(set(columns)) < len(columns):
+            raise ArgumentError(f"--target {target} names a column twice.")
+        if len(self.names) == len(columns):
+            only = f"{self.names[0]!r} is the only column" if len(columns) == 1 else "every column is a target"
+            raise ArgumentError(f"{only}; inputs stand beside the target, a column each.")
+        y = self.values[:, columns[0]] if len(columns) == 1 else self.values[:, columns]
+        return np.delete(self.values, columns, axis=1), y
 
     def _index(self, column: str) -> int:
         if self.names.count(column) > 1:
@@ -49,7 +54,7 @@ class Table:
 
 
 def read_table(path: Path) -> Table:
-    """The table in a file, by its suffix: .csv (also .tsv and .txt), .parquet, .npy, .npz with X (n, d) and, if any, y (n,)."""
+    """The table in a file, by its suffix: .csv (also .tsv and .txt), .parquet, .npy, .npz with X and, if any, y."""
     readers = {
         ".csv": _read_text,
         ".tsv": _read_text,
@@ -126,9 +131,10 @@ def _read_npz(path: Path) -> Table:
     if "y" not in arrays:
         return _numbered(X)
     y = _matrix(path, "y", arrays["y"])
-    if y.shape != (len(X), 1):
-        raise FileFormatError(f"{path}: y must have one number for each of the {len(X)} rows of X, not shape {y.shape}.")
-    return Table(np.hstack([X, y]), (*map(str, range(X.shape[1])), "y"), target="y")
+    if len(y) != len(X) or not y.shape[1]:
+        raise FileFormatError(f"{path}: y must have targets for each of the {len(X)} rows of X, not shape {y.shape}.")
+    names = ("y",) if y.shape[1] == 1 else tuple(f"y{i}" for i in range(y.shape[1]))
+    return Table(np.hstack([X, y]), (*map(str, range(X.shape[1])), *names), target=",".join(names))
 
 
 def _arrays(path: Path) -> dict[str, np.ndarray]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -20,7 +20,7 @@ def predict(
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Predict y for every row of a file: one number a line, with all its digits.
+    """Predict y for every row of a file: a line a row, its outputs between commas, with all their digits.
 
     \b
     Examples
@@ -41,7 +41,7 @@ def predict(
         found = f"{data} has {X.shape[1]} input columns and the network {network.n_inputs} inputs"
         raise ShapeError(f"{found}; --target leaves a column out; there are {table.listing}.")
     values = network.predict(X)
-    lines = "\n".join(map(repr, values.tolist()))
+    lines = "\n".join(",".join(map(repr, row)) if isinstance(row, list) else repr(row) for row in values.tolist())
     if out is not None:
         _write(out, lines, values)
     if as_json:
@@ -52,7 +52,7 @@ def predict(
         typer.echo(f"{len(values)} predictions: {out}")
 
 
-def _write(out: Path, lines: str, values: object) -> None:
+def _write(out: Path, lines: str, values: Any) -> None:
     import io
 
     import numpy as np
@@ -60,7 +60,8 @@ def _write(out: Path, lines: str, values: object) -> None:
     from weightlift.files import write_atomically
 
     if out.suffix.lower() == ".csv":
-        content = f"prediction\n{lines}\n".encode()
+        header = "prediction" if values.ndim == 1 else ",".join(f"prediction {i}" for i in range(values.shape[1]))
+        content = f"{header}\n{lines}\n".encode()
     else:
         buffer = io.BytesIO()
         np.save(buffer, np.asarray(values), allow_pickle=False)

@@ -12,15 +12,17 @@ from weightlift.cli.console import NOT_CERTIFIED, Force, Json, check_output, pri
 from weightlift.cli.report import network_table, recovery_json, stage_table, verdict, width_lines
 
 SUFFIXES = (".safetensors",)
+LINEAR: dict[str, bool | str] = {"no": False, "yes": True, "auto": "auto"}
 
 
 def recover(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="Samples: .csv, .parquet, .npy, or .npz with X and y.")],
     units: Annotated[str, typer.Option(help="Number of units, or auto.", metavar="K|auto")],
-    target: Annotated[str | None, typer.Option(help="Column of y: its name, or its number from 0. An .npz needs none.")] = None,
+    target: Annotated[str | None, typer.Option(help="Column of y, or several, a,b,c: names, or numbers from 0.")] = None,
     activation: Annotated[str, typer.Option(help="relu, squared_relu, leaky_relu, tanh, sigmoid, erf, …")] = "relu",
     bias: Annotated[bool, typer.Option("--bias", help="Units have biases.")] = False,
     offset: Annotated[bool, typer.Option("--offset", help="The output has a constant.")] = False,
+    linear: Annotated[str, typer.Option(metavar="no|yes|auto", help="A linear part beside the units.")] = "no",
     method: Annotated[str, typer.Option(help="auto, tensor (moments alone) or search.")] = "auto",
     max_work: Annotated[float | None, typer.Option(min=0.0, help="Bound on all stages, in Gauss–Newton steps.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same answer.")] = 0,
@@ -35,12 +37,15 @@ def recover(
       weightlift recover data.csv --target y --units 5
       weightlift recover data.npz --units auto --activation tanh --out net.safetensors
       weightlift recover data.csv --target price --units 3 --bias --offset --json
+      weightlift recover logits.csv --target 64,65,66 --units 16 --bias --offset --linear auto
 
     Ends with exit code 0 if the network is certified, else with 3; it is written in both cases.
     """
     if out is not None:
         check_output(out, force=force, suffixes=SUFFIXES)
     width = _width(units)
+    if linear not in LINEAR:
+        raise typer.BadParameter(f"{linear!r} is none of {', '.join(LINEAR)}.", param_hint="--linear")
     with working("reading"):
         from weightlift.cli.data import read_table
 
@@ -53,7 +58,16 @@ def recover(
 
         began = time.perf_counter()
         found = wl.recover(
-            X, y, n_units=width, activation=activation, bias=bias, offset=offset, method=method, max_work=max_work, rng=seed
+            X,
+            y,
+            n_units=width,
+            activation=activation,
+            bias=bias,
+            offset=offset,
+            linear=LINEAR[linear],
+            method=method,
+            max_work=max_work,
+            rng=seed,
         )
         seconds = time.perf_counter() - began
     if out is not None:

@@ -22,11 +22,12 @@ def network_table(network: Network) -> Table:
     import numpy as np
 
     table = new_table(f"{network!r}")
-    for name in ("unit", "a", "b", "‖w‖", leading_title(network.n_inputs, LIMITS.shown_weights)):
+    several = network.a.ndim == 2
+    for name in ("unit", "‖a‖" if several else "a", "b", "‖w‖", leading_title(network.n_inputs, LIMITS.shown_weights)):
         table.add_column(name, justify="right")
-    lengths = np.linalg.norm(network.W, axis=0)
+    lengths, a = np.linalg.norm(network.W, axis=0), np.linalg.norm(network.a, axis=1) if several else network.a
     for j in range(network.n_units):
-        numbers = (f"{v:.6g}" for v in (network.a[j], network.b[j], lengths[j]))
+        numbers = (f"{v:.6g}" for v in (a[j], network.b[j], lengths[j]))
         table.add_row(f"{j}", *numbers, leading(network.W[:, j], LIMITS.shown_weights))
     return table
 
@@ -77,6 +78,7 @@ def network_json(network: Network) -> dict[str, Any]:
         "a": network.a,
         "b": network.b,
         "c": network.c,
+        **({} if network.V is None else {"V": network.V}),
     }
 
 

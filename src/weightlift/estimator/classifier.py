@@ -24,6 +24,12 @@ from weightlift.namespaces import Array, array_namespace, is_array, to_numpy
 TARGETS = ("scores", "logits", "probabilities")
 
 
+OUT_OF_RANGE = (
+    "y must hold probabilities strictly between 0 and 1: at 0 and 1 the score is infinite. Drop those rows, or pass logits "
+    "with targets='logits'."
+)
+
+
 class OneHiddenLayerClassifier(OneHiddenLayerRegressor):
     """A teacher's network from its scores, logits or probabilities of class 1.
 
@@ -86,41 +92,56 @@ class OneHiddenLayerClassifier(OneHiddenLayerRegressor):
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Recover the network behind the teacher's answers y (n,) of the kind that `targets` names."""
+        """Recover the network behind the answers of the kind that `targets` names: y (n,) of class 1, or (n, classes).
+
+        Probabilities of several classes give their logits relative to class 0: a network of one output less.
+        """
         options = Options.of(self)
         _refuse_labels(y)
         X, y, w = validated_fit(self, X, y, sample_weight)
-        scores = _logits(y) if self.targets == "probabilities" else y
-        self._fit(X, scores, w, options)
-        self.classes_ = np.array([0, 1])
+        several = y.ndim == 2 and y.shape[1] > 1
+        scores = y if self.targets != "probabilities" else _log_ratios(y) if several else _logits(y)
+        self._fit_targets(X, scores if several or y.ndim == 1 else scores[:, 0], w, options)
+        self.classes_ = np.arange(y.shape[1]) if several else np.array([0, 1])
         return self
 
     def decision_function(self, X: Any) -> Array:
-        """f at the rows of X: the logit of class 1."""
+        """f at the rows of X: the logit of class 1, or (n, classes), relative to class 0 where probabilities were given."""
         check_is_fitted(self)
         same_namespace(X, self, "decision_function")
-        return self.network_.predict(validated_inputs(self, X))
+        return self._scores(X)
+
+    def _scores(self, X: Any) -> Array:
+        f = self.network_.predict(validated_inputs(self, X))
+        if len(self.classes_) == 2 and self.network_.n_outputs == 1:
+            return f if f.ndim == 1 else f[:, 0]
+        f = f if f.ndim == 2 else f[:, None]
+        xp = array_namespace(f)
+        return f if f.shape[1] == len(self.classes_) else xp.concat([xp.zeros_like(f[:, :1]), f], axis=1)
 
     def predict_proba(self, X: Any) -> Array:
-        """(n, 2) probabilities of the classes 0 and 1."""
+        """(n, classes) probabilities."""
         check_is_fitted(self)
         same_namespace(X, self, "predict_proba")
-        f = self.network_.predict(validated_inputs(self, X))
+        f = self._scores(X)
         xp = array_namespace(f)
+        if f.ndim == 2:
+            shares = xp.exp(f - xp.max(f, axis=1, keepdims=True))
+            return shares / xp.sum(shares, axis=1, keepdims=True)
         odds = xp.exp(-xp.abs(f))  # of the rarer class: none of its digits is lost
         rare, likely = odds / (1.0 + odds), 1.0 / (1.0 + odds)
         return xp.stack([xp.where(f > 0, rare, likely), xp.where(f > 0, likely, rare)], axis=1)
 
     def predict(self, X: Any) -> Array:
-        """The class, 0 or 1, of each row."""
+        """The class of each row, from 0 on."""
         check_is_fitted(self)
         same_namespace(X, self, "predict")
-        f = self.network_.predict(validated_inputs(self, X))
+        f = self._scores(X)
         xp = array_namespace(f)
-        return xp.astype(f > 0, xp.int64)
+        return xp.astype(f > 0, xp.int64) if f.ndim == 1 else xp.argmax(f, axis=1)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy against labels 0 and 1."""
+        """Accuracy against labels."""
         from sklearn.metrics import accuracy_score
 
         return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
@@ -130,7 +151,7 @@ class OneHiddenLayerClassifier(OneHiddenLayerRegressor):
 
         tags = super().__sklearn_tags__()
         tags.estimator_type = "classifier"
-        tags.classifier_tags = ClassifierTags(multi_class=False)
+        tags.classifier_tags = ClassifierTags(multi_class=True)
         tags.regressor_tags = None
         tags.no_validation = False
         return tags
@@ -149,14 +170,21 @@ def _refuse_labels(y: Any) -> None:
         )
 
 
+def _log_ratios(p: Array) -> Array:
+    """(n, classes − 1) log p/p₀."""
+    xp = array_namespace(p)
+    if not bool(xp.all((p > 0) & (p < 1))):
+        raise ArgumentError(OUT_OF_RANGE)
+    if not bool(xp.all(xp.abs(xp.sum(p, axis=1) - 1.0) < LIMITS.sum_of_shares)):
+        raise ArgumentError("y holds probabilities of several classes that do not sum to one in each row; pass all classes.")
+    return xp.log(p[:, 1:]) - xp.log(p[:, :1])
+
+
 def _logits(p: Array) -> Array:
     """log p/(1 − p)."""
     xp = array_namespace(p)
     if not bool(xp.all((p > 0) & (p < 1))):
-        raise ArgumentError(
-            "y must hold probabilities strictly between 0 and 1: at 0 and 1 the score is infinite. Drop those rows, or pass "
-            "logits with targets='logits'."
-        )
+        raise ArgumentError(OUT_OF_RANGE)
     near_one = int(xp.sum(xp.astype(p > 1 - LIMITS.digits_lost, xp.int64)))
     if near_one:
         warn(

@@ -97,7 +97,8 @@ def fit_collection(samples: Samples, options: Options, *, rng: np.random.Generat
         raise ArgumentError("Dask collections are recovered without a ridge: use refine=True and alpha='auto' or 0.")
     found = recovered(samples, options.request, rng)
     bias, offset = options.request.bias, options.request.offset
-    errors = inference(found.network, samples, bias=bias, offset=offset) if found.certificate else None
+    one = found.network.a.ndim == 1
+    errors = inference(found.network, samples, bias=bias, offset=offset) if one and found.certificate else None
     return Fit(found.network, found.certificate, found, 0.0, found.work, errors)
 
 

@@ -22,6 +22,7 @@ class Limits:
     ratio: float = 1e4  # of the columns' spreads, beyond which they are scaled
     sizes: tuple[float, float] = (1e-60, 1e60)  # of spreads: squares and products of four stay within double precision
     digits_lost: float = 1e-3  # the logit of 1 − t is known to ε/t
+    sum_of_shares: float = 1e-6  # |Σ p − 1| of a row's probabilities: float32 ones are within a few 1e-7
     # the ridge: benchmarks/regression.py
     widths: tuple[int, ...] = (2, 4, 8, 16)  # tried where the width is not given
     folds: int = 3  # of the rows that a choice is made on

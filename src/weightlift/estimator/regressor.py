@@ -23,6 +23,7 @@ from weightlift.estimator.display import certificate_html
 from weightlift.estimator.fitting import Fit, Options, fit_collection, fit_rows
 from weightlift.estimator.inspection import findings
 from weightlift.estimator.rows import Rows
+from weightlift.estimator.several import fit_several
 from weightlift.estimator.validation import same_namespace, validated_fit, validated_inputs
 from weightlift.namespaces import Array, from_numpy
 from weightlift.network import Network
@@ -73,7 +74,7 @@ class OneHiddenLayerRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
         The stages behind it; None where none ran to an end.
     n_units_, alpha_, n_iter_ : width and ridge that were used, Gauss–Newton steps that were spent
     coefs_, intercepts_ : lists of arrays
-        [W (d, k), a (k, 1)] and [b (k,), c (1,)], as MLPRegressor has them.
+        [W (d, k), a (k, m)] and [b (k,), c (m,)], as MLPRegressor has them.
     n_features_in_, feature_names_in_ : as in scikit-learn
 
     Examples
@@ -139,7 +140,9 @@ class OneHiddenLayerRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
 
     @_fit_context(prefer_skip_nested_validation=True)  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Recover the network behind rows X (n, d), y (n,); weights are counts or inverse variances.
+        """Recover the network behind rows X (n, d), y (n,) or (n, m); weights are counts or inverse variances.
+
+        Predictions have the shape of y. Several targets are fitted jointly, without a ridge, and have no standard errors.
 
         Dask collections stay where they are: units are recovered there, without scaling, without a ridge to fall back on.
         """
@@ -147,7 +150,15 @@ class OneHiddenLayerRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
         if lazy.is_collection(X):
             return self._fit_collection(X, y, sample_weight, options)
         X, y, w = validated_fit(self, X, y, sample_weight)
-        return self._fit(X, y, w, options)
+        return self._fit_targets(X, y, w, options)
+
+    def _fit_targets(self, X: Array, y: Array, w: Array | None, options: Options) -> Self:
+        if y.ndim == 2 and y.shape[1] > 1:
+            return self._kept(fit_several(X, y, w, options, rng=self._rng()), X)
+        self._fit(X, y if y.ndim == 1 else y[:, 0], w, options)
+        if y.ndim == 2:
+            self.network_ = replace(self.network_, a=self.network_.A, c=np.atleast_1d(self.network_.c))
+        return self
 
     def _fit(self, X: Array, y: Array, w: Array | None, options: Options) -> Self:
         with np.errstate(all="ignore"):  # values near the ends of double precision are looked at too
@@ -191,7 +202,7 @@ class OneHiddenLayerRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
         self.alpha_ = fit.alpha
         self.n_iter_ = max(1, round(fit.work))
         self._inference = fit.inference
-        W, a, b, c = (from_numpy(v, like=X) for v in (np.array(net.W), net.a[:, None].copy(), net.b.copy(), np.array([net.c])))
+        W, a, b, c = (from_numpy(np.array(v), like=X) for v in (net.W, net.A, net.b, np.atleast_1d(net.c)))
         self.coefs_ = [W, a]
         self.intercepts_ = [b, c]
         self._W = W  # the namespace and device of the fit, for scikit-learn's check
@@ -227,4 +238,5 @@ class OneHiddenLayerRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.array_api_support = True
+        tags.target_tags.multi_output = True
         return tags

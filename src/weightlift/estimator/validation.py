@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils._array_api import get_namespace
-from sklearn.utils.validation import _check_sample_weight, check_array, column_or_1d, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
 from weightlift.namespaces import Array, array_namespace, detached, from_numpy, is_array, to_numpy
 from weightlift.samples.arrays import refuse_masked
 
 
 def validated_fit(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array, Array | None]:
-    """X (n, d), y (n,) and weights of X's namespace and device."""
+    """X (n, d), y (n,) or (n, m) and weights of X's namespace and device."""
     for name, value in (("X", X), ("y", y), ("sample_weight", sample_weight)):
         refuse_masked(name, value)
     X, y, sample_weight = (detached(value) for value in (X, y, sample_weight))
@@ -23,7 +23,6 @@ def validated_fit(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[A
         )
     X = validate_data(estimator, X, dtype=_float_types(X), ensure_min_samples=2)
     y = check_array(y, ensure_2d=False, dtype="numeric", input_name="y", estimator=estimator)
-    y = column_or_1d(y, warn=True)
     if y.shape[0] != X.shape[0]:
         raise ValueError(f"Found input variables with inconsistent numbers of samples: [{X.shape[0]}, {y.shape[0]}]")
     y = _beside(X, y)

@@ -7,10 +7,12 @@
     irreducible       units that are zero, constant, equal or opposite
     minimal           the same function without the superfluous units
     count_parameters  free parameters once the symmetries are fixed
+    rows_needed       rows that several outputs need: their number limits, not that of equations
 """
 
 from weightlift.identifiability.irreducibility import Finding, Irreducibility, Redundancy, irreducible, minimal
 from weightlift.identifiability.least_order import LeastOrder, least_order
+from weightlift.identifiability.outputs import rows_needed
 from weightlift.identifiability.parameters import count_parameters, parameters_of_shape
 from weightlift.identifiability.reflections import reflect
 from weightlift.identifiability.sign_patterns import SignPatterns, sign_patterns
@@ -28,6 +30,7 @@ __all__ = [
     "minimal",
     "parameters_of_shape",
     "reflect",
+    "rows_needed",
     "sign_patterns",
     "twin",
 ]

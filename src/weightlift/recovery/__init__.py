@@ -24,6 +24,7 @@ from weightlift.certificate import Certificate, Kind, Statement, Topic
 from weightlift.evidence.information import MAX_CONDITION
 from weightlift.moments import remove_linear
 from weightlift.recovery.answers import Answer, fit, judge
+from weightlift.recovery.joint import as_column, recovered_jointly, target_column
 from weightlift.recovery.limits import LIMITS
 from weightlift.recovery.problem import Problem
 from weightlift.recovery.reports import Recovery, StageReport
@@ -52,12 +53,16 @@ def recover(
     sample_weight: Any = None,
     output_weights: str | ArrayLike = "free",
     method: str = "auto",
+    linear: bool | str = False,
     max_work: float | None = None,
     max_time: float | None = None,
     callback: Callable[[Event], object] | None = None,
     rng: np.random.Generator | int = 0,
 ) -> Recovery:
-    """Recover the units of y = Σ aᵢ φ(⟨wᵢ, x⟩ + bᵢ) + c from rows; X may be any `Samples`, then y is None.
+    """Recover the units of y = Σ aᵢ φ(⟨wᵢ, x⟩ + bᵢ) + Vᵀx + c from rows; X may be any `Samples`, then y is None.
+
+    y (n,) gives a network of one output, y (n, m) one of m outputs, fitted jointly. linear: whether there is a linear part V;
+    "auto" tries without first.
 
     n_units: the width, or "auto". activation: φ, by name or as an `Activation`. bias, offset: whether b and c are fitted.
     sample_weight: (n,) ≥ 0, counts or inverse variances. output_weights: "free", or the known aᵢ, in any order.
@@ -73,12 +78,16 @@ def recover(
     >>> found.certificate.status.name, wl.match(found.network, truth).max_error < 1e-10
     ('EXACT', True)
     """
-    request = Request(n_units, activation, bias, offset, output_weights, method, max_work, max_time, callback).checked()
+    request = Request(
+        n_units, activation, bias, offset, output_weights, method, linear, max_work, max_time, callback
+    ).checked()
     return recovered(open_samples(X, y, sample_weight=sample_weight), request, generator(rng))
 
 
 def recovered(samples: Samples, request: Request, rng: np.random.Generator) -> Recovery:
     """What `recover` does with a source of rows and a request that is checked."""
+    if request.linear is not False or samples.n_outputs is not None:
+        return _general(samples, request, rng)
     budget, watch = request.budget(), Watch(request, time.perf_counter())
     problem = Problem.of(samples, request, rng)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"), problem.threads():
@@ -90,6 +99,15 @@ def recovered(samples: Samples, request: Request, rng: np.random.Generator) -> R
     first = replace(found.stages[0], passes=found.stages[0].passes + opening)
     certificate = _with_remarks(found.certificate, request, cut=budget.late())
     return replace(found, certificate=certificate, stages=(first, *found.stages[1:]))
+
+
+def _general(samples: Samples, request: Request, rng: np.random.Generator) -> Recovery:
+    """Several targets or a linear part, jointly; a single column without linear part is one target, tried first by "auto"."""
+    if request.linear is not True and samples.n_outputs in (None, 1):
+        found = recovered(target_column(samples), replace(request, linear=False), rng)
+        if found.certificate or request.linear is False:
+            return found if samples.n_outputs is None else as_column(found)
+    return recovered_jointly(samples, request, rng)
 
 
 def _of_width(problem: Problem, width: int, budget: Budget, watch: Watch, rng: np.random.Generator) -> Recovery:

@@ -45,6 +45,7 @@ class Request:
     offset: bool = False
     output_weights: Any = "free"
     method: str = "auto"
+    linear: bool | str = False
     max_work: float | None = None
     max_time: float | None = None
     callback: Callback | None = None
@@ -63,6 +64,7 @@ class Request:
             bias=_flag("bias", self.bias),
             offset=_flag("offset", self.offset),
             output_weights=_known_outputs(self.output_weights, width),
+            linear=self.linear if self.linear == "auto" else _flag("linear", self.linear),
             max_work=LIMITS.default_work if self.max_work is None else _amount("max_work", self.max_work),
             max_time=None if self.max_time is None else _amount("max_time", self.max_time),
         )

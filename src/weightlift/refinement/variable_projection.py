@@ -192,6 +192,19 @@ def variable_projection(
     return JointFit(hidden, beta, model, risks, tuple(endings), step, samples.n_outputs is None)
 
 
+def output_losses(samples: Samples, network: Network, model: Model) -> np.ndarray:
+    """(k,) by how much ½ E ‖r‖² rises without a unit, A, V and c at their least squares: ‖aᵢ‖²/(2 (FᵀF)⁻¹ᵢᵢ)."""
+    beta, gram = _projected(samples, _placed(samples, network), model)
+    inverse = _inverse_root_diagonal(gram)
+    scaled = np.linalg.pinv(gram[0] * inverse[0][:, None] * inverse[0], rcond=GUARD, hermitian=True)
+    k = network.n_units
+    diagonal = np.diagonal(scaled)[:k] * inverse[0, :k] ** 2
+    # a column that others span has no inverse of its own: what it adds is nothing
+    spanned = np.diagonal(scaled @ (gram[0] * inverse[0][:, None] * inverse[0]))[:k] < 1 - 1e-6
+    loss = 0.5 * np.sum(beta[0, :k] ** 2, axis=1) / np.maximum(diagonal, TINY)
+    return np.asarray(np.where(spanned, 0.0, loss))
+
+
 def _placed(samples: Samples, start: Network | Hidden) -> Hidden:
     """The start beside the rows, in float64."""
     hidden = Hidden.of(start) if isinstance(start, Network) else start
@@ -202,14 +215,11 @@ def _placed(samples: Samples, start: Network | Hidden) -> Hidden:
 
 def _projected(samples: Samples, hidden: Hidden, model: Model) -> tuple[np.ndarray, np.ndarray]:
     """β (S, f, m) at its least squares, and FᵀF (S, f, f) with unit diagonal scale; what the guard bends is refined away."""
-    cross, units, beside = (to_numpy(s) for s in samples.mean(Features(hidden, model)))
-    S, k, e = len(units), units.shape[1], len(beside)
-    gram = np.empty((S, k + e, k + e))
-    gram[:, :k, :k], gram[:, :k, k:], gram[:, k:, k:] = units, cross[:, :, :e], beside[:, :e]
-    gram[:, k:, :k] = np.swapaxes(cross[:, :, :e], 1, 2)
-    target = np.concatenate([cross[:, :, e:], np.broadcast_to(beside[:, e:], (S, e, beside.shape[1] - e))], axis=1)
+    features = Features(hidden, model)
+    sums = tuple(to_numpy(s) for s in samples.mean(features))
+    gram, target = features.gram(sums), features.target(sums)
     inverse = _inverse_root_diagonal(gram)
-    scaled = gram * inverse[:, :, None] * inverse[:, None, :] + GUARD * np.eye(k + e)
+    scaled = gram * inverse[:, :, None] * inverse[:, None, :] + GUARD * np.eye(gram.shape[1])
     beta = inverse[:, :, None] * solve(scaled, inverse[:, :, None] * target)
     rest = target - gram @ beta
     return beta + inverse[:, :, None] * solve(scaled, inverse[:, :, None] * rest), gram
@@ -287,6 +297,21 @@ class Features:
         values, weighted = (xp.permute_dims(v, (1, 0, 2)) for v in (values, weighted))
         beside = matmul_transposed(E if block.w is None else block.w[:, None] * E, Z)
         return cross, xp.matmul(xp.matrix_transpose(weighted), values), beside
+
+    def gram(self, sums: Sums) -> np.ndarray:
+        """FᵀF (S, f, f)."""
+        cross, units, beside = sums
+        S, k, e = len(units), units.shape[1], len(beside)
+        gram = np.empty((S, k + e, k + e))
+        gram[:, :k, :k], gram[:, :k, k:], gram[:, k:, k:] = units, cross[:, :, :e], beside[:, :e]
+        gram[:, k:, :k] = np.swapaxes(cross[:, :, :e], 1, 2)
+        return gram
+
+    def target(self, sums: Sums) -> np.ndarray:
+        """FᵀY (S, f, m)."""
+        cross, _, beside = sums
+        S, e = len(cross), len(beside)
+        return np.concatenate([cross[:, :, e:], np.broadcast_to(beside[:, e:], (S, *beside[:, e:].shape))], axis=1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,155 @@
+"""Several outputs and a linear part: how often the units are found and certified, and whether a certificate was ever wrong.
+
+    python -m benchmarks.outputs              3 seeds a line
+    python -m benchmarks.outputs --full       10 seeds a line
+    python -m benchmarks.outputs --only tanh  lines whose name has that
+
+Teachers  20-5-m with biases: unit directions, |bᵢ| ≤ 0.3, ‖aᵢ‖ ∈ [½, 3/2], Gaussian rows; equations (rows × m) a parameter, the
+          k(d + 1 + m) of W, b and A. Digits: MLPClassifier(16 or 32, ReLU) trained on standardised pixels, its logits as
+          targets at 3 equations a parameter; Gaussian rows, or real rows with jitter of half a deviation. Units with fewer
+          than d + 3 rows on their active side are not asked for.
+Counts    certified: all units that are asked for; wrong: a certified unit farther than 1e-6 from every true one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+import weightlift as wl
+
+INPUTS, UNITS, BIAS = 20, 5, 0.3
+NEAR = 1e-6
+
+
+@dataclass(frozen=True)
+class Case:
+    """Rows, what is asked of them, and the truth."""
+
+    truth: wl.Network
+    X: np.ndarray
+    Y: np.ndarray
+    options: dict[str, object]
+    margin: int = 3  # rows beyond d on a kinked unit's active side, below which it is not asked for
+
+    @property
+    def asked(self) -> np.ndarray:
+        """(k,) units that the rows can determine."""
+        net = self.truth
+        if not net.activation.kinks:
+            return np.ones(net.n_units, dtype=bool)
+        on = (self.X @ net.W + net.b > 0).sum(axis=0)
+        few = self.X.shape[1] + self.margin
+        return (on >= few) & ((len(self.X) - on >= few) if self.options.get("linear") else True)
+
+
+def planted(activation: str, m: int, ratio: float) -> Callable[[int], Case]:
+    def case(seed: int) -> Case:
+        units = wl.teachers.biased(INPUTS, UNITS, bias=BIAS, activation=activation, rng=1000 + seed)
+        truth = wl.teachers.several(units, m, rng=2000 + seed)
+        n = int(np.ceil(ratio * UNITS * (INPUTS + 1 + m) / m))
+        X, Y = wl.draw(truth, n, rng=3000 + seed)
+        return Case(truth, X, Y, {"n_units": UNITS, "activation": activation, "bias": True})
+
+    return case
+
+
+def digits(units: int, rows: str) -> Callable[[int], Case]:
+    def case(seed: int) -> Case:
+        from sklearn.datasets import load_digits
+        from sklearn.neural_network import MLPClassifier
+        from sklearn.preprocessing import StandardScaler
+
+        data = load_digits()
+        pixels = StandardScaler().fit_transform(data.data)
+        model = MLPClassifier((units,), max_iter=300, random_state=seed).fit(pixels, data.target)
+        truth, rng = wl.export.from_sklearn(model), np.random.default_rng(seed)
+        n = int(np.ceil(3 * (units * (64 + 1 + 10) + 10) / 10))
+        noise = rng.normal(size=(n, 64))
+        X = noise if rows == "gaussian" else pixels[rng.choice(len(pixels), n)] + 0.5 * noise
+        return Case(truth, X, truth.predict(X), {"n_units": units, "bias": True, "offset": True})
+
+    return case
+
+
+def linear_part(seed: int) -> Case:
+    """Three ReLU units of ten inputs and a linear part, two rows a parameter."""
+    truth = wl.teachers.several(wl.teachers.biased(10, 3, bias=BIAS, rng=seed), linear=True, rng=50 + seed)
+    X, y = wl.draw(truth, 2 * (3 * 11 + 10), rng=99 + seed)
+    return Case(truth, X, y, {"n_units": 3, "bias": True, "offset": True, "linear": True})
+
+
+def always_on(seed: int) -> Case:
+    """Eight ReLU units, the fourth on at every row."""
+    plain = wl.teachers.biased(10, 8, bias=BIAS, rng=seed)
+    truth = replace(plain, b=np.where(np.arange(8) == 3, 8.0, plain.b))
+    X, y = wl.draw(truth, 3 * 8 * 11, rng=99 + seed)
+    return Case(truth, X, y, {"n_units": 8, "bias": True, "offset": True, "linear": True})
+
+
+LINES: dict[str, Callable[[int], Case]] = {
+    "tanh, m = 2, 2 equations": planted("tanh", 2, 2.0),
+    "tanh, m = 5, 2 equations": planted("tanh", 5, 2.0),
+    "tanh, m = 10, 2 equations": planted("tanh", 10, 2.0),
+    "ReLU, m = 2, 2 equations": planted("relu", 2, 2.0),
+    "ReLU, m = 5, 4 equations": planted("relu", 5, 4.0),
+    "ReLU, m = 10, 5 equations": planted("relu", 10, 5.0),
+    "tanh, m = 2, 1.5 equations": planted("tanh", 2, 1.5),
+    "ReLU, m = 10, 3 equations (too few)": planted("relu", 10, 3.0),
+    "three ReLU units + linear part": linear_part,
+    "an always-on unit among eight": always_on,
+    "digits 64-16-10, Gaussian rows": digits(16, "gaussian"),
+    "digits 64-16-10, jittered rows": digits(16, "jittered"),
+    "digits 64-32-10, Gaussian rows": digits(32, "gaussian"),
+    "digits 64-32-10, jittered rows": digits(32, "jittered"),
+}
+
+
+def measured(make: Callable[[int], Case], seed: int) -> tuple[bool, int, int, int, float, float]:
+    """All asked for certified; certified, asked for, wrong; largest relative error of f; seconds."""
+    case = make(seed)
+    began = time.perf_counter()
+    found = wl.recover(case.X, case.Y, **case.options, rng=seed)  # type: ignore[arg-type]
+    seconds = time.perf_counter() - began
+    certified = list(found.certificate.certified_units)
+    match = wl.match(found.network, case.truth)
+    errors = np.full(found.network.n_units, np.inf)
+    partners = match.permutation >= 0
+    errors[match.permutation[partners]] = match.errors[partners]
+    right = errors <= NEAR
+    wrong = int(np.count_nonzero(~right[certified]))
+    claimed = np.isin(match.permutation, certified) & (match.errors <= NEAR)
+    residual = float(np.abs(found.network.predict(case.X) - case.Y).max() / np.abs(case.Y).max())
+    return bool(claimed[case.asked].all()), int(claimed.sum()), int(case.asked.sum()), wrong, residual, seconds
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--only", default="")
+    options = parser.parse_args(arguments)
+    print("| problem | certified | units certified / determined | wrong | largest residual | seconds |")
+    print("|---|---|---|---|---|---|")
+    wrong_ones = 0
+    for name, make in LINES.items():
+        if options.only not in name:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            seeds = range((10 if options.full else 3) if "digits" not in name else (3 if options.full else 1))
+            rows = [measured(make, seed) for seed in seeds]
+        good, units, asked, wrong, residual, seconds = (list(v) for v in zip(*rows, strict=True))
+        wrong_ones += sum(wrong)
+        counts = f"{sum(good)} of {len(rows)} | {sum(units)} / {sum(asked)} | {sum(wrong)} | {max(residual):.1e}"
+        print(f"| {name} | {counts} | {np.median(seconds):.1f} (at most {max(seconds):.1f}) |", flush=True)
+    return int(wrong_ones > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,408 @@
+"""The certificate of a network with several outputs or a linear part, on rows that it explains to rounding.
+
+With m outputs a row is m equations, and more equations than parameters are no proof: a rival may differ in one direction of the
+outputs alone, or in a unit that few rows switch on. Rows limit, not equations (docs/outputs.md):
+
+    rows        as many as the stacked Jacobian needs for full rank [identifiability.outputs], and a margin;
+    sides       a kinked unit has q coordinates, and only rows on its active side know of them: q of them and a margin; beside a
+                linear part a unit may be reflected, and both sides count;
+    determined  the stacked Jacobian, A, V and c projected out [refinement.variable_projection], has full rank;
+    held out    analytic φ: a network that is not the truth differs from it at almost every x, so that one row which shaped no
+                candidate and agrees is a proof. Kinked φ: a test, with the share of inputs on which they may differ;
+    T1, T2      where rows are as many as one output needs, the theorems of `rivals` on a random combination ⟨u, f(x)⟩.
+
+Cost  four passes and O((qk)³).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from weightlift.certificate.heldout import disagreement_bound
+from weightlift.certificate.limits import LIMITS
+from weightlift.certificate.statement import Kind, Statement, Topic, assumed, named
+from weightlift.certificate.status import Certificate, Evidence
+from weightlift.errors import SingularError
+from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.rows import DistinctRows, count_distinct
+from weightlift.identifiability import rows_needed
+from weightlift.namespaces import array_namespace, as_like, to_numpy
+from weightlift.network import Network
+from weightlift.refinement.variable_projection import Features, Hidden, JointEquations, Model
+from weightlift.rivals import Outcome, examine
+from weightlift.samples import Block, Samples, Standardized, Sums
+
+EPS = float(np.finfo(np.float64).eps)
+SPARE = 2  # rows beyond the unknowns: each excludes a rival almost surely, the second keeps the conditioning
+SINGULAR = 1e-13  # least eigenvalue of JᵀJ with unit diagonal that is more than rounding
+DENSITY = "The rows were drawn independently from a density, not chosen by the network's values on them."
+
+
+def certify_joint(
+    network: Network,
+    samples: Samples,
+    model: Model,
+    *,
+    heldout: Samples | None = None,
+    tries: int = 1,
+    rng: np.random.Generator,
+) -> Certificate:
+    """Statements about a network (k, m) or with V; the status follows from them as for one output."""
+    with np.errstate(all="ignore"):
+        fitted = Agreement.of(network, samples)
+        seen = None if heldout is None or not heldout.n else Agreement.of(network, heldout)
+        distinct, _ = count_distinct(samples.fold(DistinctRows(targets=False)))
+        evidence = Evidence(
+            n_rows=fitted.rows,
+            n_distinct=distinct,
+            n_parameters=_parameters(network, model),
+            residual_max=fitted.residual,
+            rounding_level=fitted.level,
+            heldout_rows=0 if seen is None else seen.rows,
+        )
+        blank = Certificate(network, model.bias, model.offset, _assumptions(network, model), evidence)
+        blank = replace(blank, symmetries=_symmetries(network))
+        if not fitted.level <= LIMITS.rounding:
+            return blank.adding(_unexplained(fitted))
+        agreement = _agreement(fitted)
+        sides = to_numpy(samples.fold(Sides(network))[0])
+        information = Information.of(network, samples, model)
+        precision = information.precision(math.sqrt(fitted.error))
+        known = (
+            agreement,
+            _enough(network, model, distinct),
+            _determined(information),
+            _precise(precision),
+            *_on_both_sides(network, model, sides),
+            *([] if seen is None else [_heldout(seen, tries)]),
+            _rivals(network, model, samples, distinct, seen, rng),
+        )
+        share = None if seen is None else disagreement_bound(seen.rows, tries)
+        evidence = replace(evidence, condition=information.condition, least_eigenvalue=information.least, disagreement=share)
+        return replace(blank, evidence=evidence, precision=precision, statements=(*known, *blank.statements))
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Rows with positive weight, the largest |r| and |r|/B, and Σ B², B a bound on the rounding errors of f(x) − y."""
+
+    rows: int
+    residual: float
+    level: float
+    error: float
+
+    @classmethod
+    def of(cls, network: Network, samples: Samples) -> Agreement:
+        rows, residual, level, error = (float(to_numpy(v)) for v in samples.fold(Residuals(network)))
+        return cls(int(rows), residual, level, error)
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """Rows, max |r|, max |r|/B, Σ B² with the rounding bound
+
+    B = ε((d + 2) Σ|aᵢφ′(zᵢ)|(|x|ᵀ|wᵢ| + |bᵢ|) + (k + d + 4)(Σ|aᵢφ(zᵢ)| + |x|ᵀ|V| + |c| + |y|)),
+
+    where |aᵢ| is that of the unit at an output it is seen by, in the output's units: an output weight that is zero is fitted to
+    rounding errors of the others.
+    """
+
+    network: Network
+
+    @property
+    def floats_per_row(self) -> int:
+        return 6 * (self.network.n_units + self.network.n_outputs)
+
+    def __call__(self, block: Block) -> Sums:
+        xp, X, net = array_namespace(block.X), block.X, self.network
+        W, b, A, size_A = (as_like(v, X) for v in (net.W, net.b, net.A, _unit_sizes(net.A)))
+        V = as_like(np.zeros((net.n_inputs, net.n_outputs)) if net.V is None else net.V.reshape(net.n_inputs, -1), X)
+        c, y = as_like(np.atleast_1d(net.c), X), block.y[:, None] if block.y.ndim == 1 else block.y
+        z = xp.matmul(X, W) + b
+        values, slopes = net.activation(z), net.activation.derivative(z)
+        reach = xp.abs(slopes) * (xp.matmul(xp.abs(X), xp.abs(W)) + xp.abs(b))
+        size = xp.matmul(xp.abs(values), size_A) + xp.matmul(xp.abs(X), xp.abs(V)) + xp.abs(c) + xp.abs(y)
+        d, k = net.W.shape
+        bound = EPS * ((d + 2) * xp.matmul(reach, size_A) + (k + d + 4) * size)
+        r = xp.abs(xp.matmul(values, A) + xp.matmul(X, V) + c - y)
+        if block.w is not None:
+            keep = xp.astype(block.w > 0, X.dtype)[:, None]
+            r, bound = r * keep, bound * keep
+        level = xp.where(r > 0, r / xp.where(bound > 0, bound, xp.ones_like(bound)), r)
+        count = xp.astype(xp.asarray(X.shape[0]), xp.float64) if block.w is None else xp.sum(keep)
+        top = [xp.max(v) if X.shape[0] else xp.sum(v) for v in (r, level)]
+        return count, *top, xp.sum(bound * bound)
+
+    def merge(self, left: Sums, right: Sums) -> Sums:
+        xp = array_namespace(left[1])
+        return left[0] + right[0], xp.maximum(left[1], right[1]), xp.maximum(left[2], right[2]), left[3] + right[3]
+
+
+def _unit_sizes(A: np.ndarray) -> np.ndarray:
+    """(k, m) the largest |aᵢ| of a unit, relative to its output's largest, in every output."""
+    largest = np.abs(A).max(axis=0, initial=0.0)
+    relative = np.divide(np.abs(A), largest, out=np.zeros_like(A), where=largest > 0)
+    return np.asarray(relative.max(axis=1, initial=0.0)[:, None] * largest)
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """(2, k) rows of positive weight with zᵢ > 0 and with zᵢ < 0."""
+
+    network: Network
+
+    @property
+    def floats_per_row(self) -> int:
+        return 3 * self.network.n_units
+
+    def __call__(self, block: Block) -> Sums:
+        xp, X = array_namespace(block.X), block.X
+        z = xp.matmul(X, as_like(self.network.W, X)) + as_like(self.network.b, X)
+        keep = xp.ones_like(X[:, 0]) if block.w is None else xp.astype(block.w > 0, X.dtype)
+        return (xp.stack([xp.matmul(keep, xp.astype(side, X.dtype)) for side in (z > 0, z < 0)]),)
+
+
+@dataclass(frozen=True, eq=False)
+class Information:
+    """JᵀJ in (w, b) of standard inputs, A, V and c projected out: spectrum with unit diagonal, and the way to raw inputs."""
+
+    values: np.ndarray  # (p,) eigenvalues
+    vectors: np.ndarray  # (p, p), of the scaled matrix, input the slower index
+    root: np.ndarray  # (p,) the scale
+    outputs: np.ndarray  # (k,) (FᵀF)⁻¹ᵢᵢ
+    raw: np.ndarray  # (q, q) raw coordinates of a unit from standard ones
+    network: Network  # of raw inputs
+    q: int
+
+    @classmethod
+    def of(cls, network: Network, samples: Samples, model: Model) -> Information:
+        standard = _standardized(samples, model)
+        net, rows = standard.on_network(network), standard.rows
+        d, k = net.W.shape
+        q = model.inputs(d)
+        parts = [net.A, *([net.V.reshape(d, -1)] if model.linear and net.V is not None else [])]
+        beta = np.concatenate([*parts, *([np.atleast_1d(net.c)[None]] if model.offset else [])])[None]
+        equations, features = JointEquations(Hidden.of(net), beta, model), Features(Hidden.of(net), model)
+        GG, GF, _ = equations.assembled(tuple(to_numpy(s) for s in rows.fold(equations)))
+        FF = features.gram(tuple(to_numpy(s) for s in rows.fold(features)))[0]
+        scale = 1 / np.sqrt(np.maximum(np.diagonal(FF), np.finfo(float).tiny))
+        inverse = np.linalg.pinv(FF * scale[:, None] * scale, rcond=1e-13, hermitian=True) * scale[:, None] * scale
+        H = (GG[0] - GF[0] @ inverse @ GF[0].T) * np.tile(net.A @ net.A.T, (q, q))
+        diagonal = np.diagonal(H)
+        root = np.sqrt(np.where(diagonal > 1e-14 * diagonal.max(), diagonal, 1.0))
+        scaled = H / root[:, None] / root
+        if net.activation.degree:  # scale belongs to A: a direction that is null in H, and is not asked for
+            scaled = scaled + _lengths(net, model, root)
+        values, vectors = np.linalg.eigh(scaled)
+        return cls(values, vectors, root, np.diagonal(inverse)[:k].copy(), _raw(standard, model, d), network, q)
+
+    @property
+    def least(self) -> float:
+        return float(self.values[0])
+
+    @property
+    def condition(self) -> float:
+        return float(self.values[-1] / max(self.values[0], np.finfo(float).tiny))
+
+    @property
+    def weak(self) -> tuple[int, ...]:
+        """Units with a share in directions that the rows do not determine."""
+        null = self.vectors[:, self.values < SINGULAR]
+        share = np.sum(null**2, axis=1).reshape(self.q, -1).sum(axis=0)
+        return tuple(np.flatnonzero(share > LIMITS.weak).tolist())
+
+    def precision(self, error: float) -> np.ndarray:
+        """(k,) relative, to first order: of (w, b) and of a, the larger, for a residual of size `error`; ∞ for weak units."""
+        good = self.values >= SINGULAR
+        half = self.vectors[:, good] / np.sqrt(self.values[good]) / self.root[:, None]
+        blocks = np.tensordot(self.raw, half.reshape(self.q, -1, half.shape[1]), axes=1)  # (q, k, r)
+        spread = np.linalg.norm(blocks, ord=2, axis=(0, 2))
+        size = np.sqrt(np.sum(self.network.W**2, axis=0) + self.network.b**2)
+        units = error * spread / np.maximum(size, np.finfo(float).tiny)
+        outputs = error * np.sqrt(np.maximum(self.outputs, 0)) / np.maximum(np.linalg.norm(self.network.A, axis=1), 1e-300)
+        found = 2 * np.maximum(units, outputs)
+        found[list(self.weak)] = np.inf
+        return np.asarray(found)
+
+
+def _standardized(samples: Samples, model: Model) -> Standardized:
+    try:
+        return Standardized.of(samples, centred=model.bias and (model.offset or not model.linear))
+    except SingularError:
+        return Standardized.unchanged(samples)
+
+
+def _lengths(net: Network, model: Model, root: np.ndarray) -> np.ndarray:
+    """Σᵢ tᵢtᵢᵀ, tᵢ the direction of (wᵢ, bᵢ) in scaled coordinates."""
+    k = net.n_units
+    units = np.concatenate([net.W, net.b[None]]) if model.bias else net.W  # (q, k)
+    T = np.zeros((units.size, k))
+    T[np.arange(units.size), np.tile(np.arange(k), len(units))] = units.reshape(-1) * root
+    T /= np.maximum(np.linalg.norm(T, axis=0), np.finfo(float).tiny)
+    return np.asarray(T @ T.T)
+
+
+def _raw(standard: Standardized, model: Model, d: int) -> np.ndarray:
+    """w = R w̃, b = b̃ − ⟨w, μ⟩."""
+    T = np.eye(model.inputs(d))
+    if standard.whitening is not None:
+        T[:d, :d] = standard.whitening.root
+        if model.bias:
+            T[d, :d] = -standard.whitening.mean @ standard.whitening.root
+    return T
+
+
+def _parameters(network: Network, model: Model) -> int:
+    d, k, m = network.n_inputs, network.n_units, network.n_outputs
+    return k * (model.inputs(d) + m - bool(network.activation.degree)) + m * (d * model.linear + model.offset)
+
+
+def _assumptions(network: Network, model: Model) -> tuple[Statement, ...]:
+    names = (("biases", model.bias), ("an offset", model.offset), ("a linear part", model.linear))
+    free = " and ".join(name for name, given in names if given) or "neither biases nor offset nor linear part"
+    phi = network.activation.name
+    return (
+        assumed(f"The data come from a network with the activation {phi}, of at most {network.n_units} units."),
+        assumed(f"It has {free}, and {network.n_outputs} output{'s' * (network.n_outputs > 1)}."),
+        assumed(DENSITY),
+    )
+
+
+def _symmetries(network: Network) -> tuple[str, ...]:
+    phi = network.activation
+    found = ["the order of the units"] if network.n_units > 1 else []
+    found += [f"scale, a φ(z) = (a/t^{phi.degree:g}) φ(tz)"] if phi.degree else []
+    if network.turns and phi.reflection is not None:
+        moved = {0: "", 1: ", which moves c", 2: ", which moves the linear part V"}[len(phi.reflection[1])]
+        found.append(f"the reflection of a unit, (a, w, b) → ({'' if phi.reflection[0] > 0 else '−'}a, −w, −b){moved}")
+    return tuple(found)
+
+
+def _unexplained(fitted: Agreement) -> Statement:
+    sentence = (
+        f"The rows are not explained to rounding (largest residual {fitted.residual:.1e}, {fitted.level:.1g} bounds): noisy "
+        "targets of several outputs, or with a linear part, are fitted but not certified. Certify one output without V."
+    )
+    return Statement(Topic.STRUCTURE, Kind.TESTED, False, sentence, fitted.level, LIMITS.rounding)
+
+
+def _agreement(fitted: Agreement) -> Statement:
+    sentence = f"All {fitted.rows} rows agree to rounding ({fitted.level:.2g} of the bound, {LIMITS.rounding:g} allowed)."
+    return Statement(Topic.AGREEMENT, Kind.TESTED, True, sentence, fitted.level, LIMITS.rounding)
+
+
+def _enough(network: Network, model: Model, distinct: int) -> Statement:
+    sizes = network.n_inputs, network.n_units, network.n_outputs
+    needed = SPARE + rows_needed(*sizes, network.activation, bias=model.bias, linear=model.linear, offset=model.offset)
+    holds = distinct >= needed
+    sentence = (
+        f"{distinct} distinct rows, of which {needed} exclude rivals that differ in some outputs and units alone."
+        if holds
+        else f"{distinct} distinct rows are too few, however many outputs they have; give at least {needed}, better twice that."
+    )
+    return Statement(Topic.ROWS, Kind.TESTED, holds, sentence, distinct, needed)
+
+
+def _determined(information: Information) -> Statement:
+    weak, condition = information.weak, information.condition
+    if not weak:
+        sentence = f"The rows determine every unit to first order: the stacked JᵀJ has the condition {condition:.2g}."
+        return Statement(Topic.DETERMINED, Kind.TESTED, True, sentence, condition, 1 / SINGULAR)
+    sentence = (
+        f"The rows do not determine {named(weak, verb=False)}: the stacked JᵀJ is singular to working precision. No row sees "
+        "them, they are linear on all rows, or too few rows are on their active side; give more rows or fewer units."
+    )
+    return Statement(Topic.DETERMINED, Kind.TESTED, False, sentence, condition, 1 / SINGULAR, weak)
+
+
+def _precise(precision: np.ndarray) -> Statement:
+    bad = tuple(np.flatnonzero(~(precision <= LIMITS.precision)).tolist())
+    good = precision[precision <= LIMITS.precision]
+    worst = float(good.max()) if good.size else math.inf
+    sentence = (
+        f"A truth nearby is within a relative distance of {worst:.1g}, to first order."
+        if not bad
+        else f"{named(bad)} hardly determined; use fewer units or give more rows."
+    )
+    return Statement(Topic.PRECISION, Kind.TESTED, not bad, sentence, worst, LIMITS.precision, bad)
+
+
+def _on_both_sides(network: Network, model: Model, sides: np.ndarray) -> tuple[Statement, ...]:
+    """Rows on the side, or the sides, that know of a kinked unit's coordinates."""
+    phi = network.activation
+    if not phi.kinks:
+        return ()
+    needed = model.inputs(network.n_inputs) + SPARE
+    left, right = (float(np.abs(phi(np.array(side)))) for side in (-1.0, 1.0))
+    if model.linear or (left and right):
+        known, words = sides.min(axis=0), "each side of its kink"
+    else:
+        known, words = sides[0 if right else 1], "its active side"
+    few, least = tuple(np.flatnonzero(known < needed).tolist()), float(known.min()) if known.size else math.inf
+    sentence = (
+        f"Every unit has {least:.0f} rows or more on {words}, {needed} needed."
+        if not few
+        else f"{named(few)} known from fewer than {needed} rows on {words} (down to {int(known[list(few)].min())}); give more."
+    )
+    return (Statement(Topic.RIVALS, Kind.TESTED, not few, sentence, least, needed, few),)
+
+
+def _heldout(seen: Agreement, tries: int) -> Statement:
+    if seen.level > LIMITS.rounding:
+        sentence = "The held-out rows are not explained though the fitted ones are; give more rows, or another width."
+        return Statement(Topic.HELDOUT, Kind.TESTED, False, sentence, seen.level, LIMITS.rounding)
+    share = disagreement_bound(seen.rows, tries)
+    sentence = (
+        f"{seen.rows} held-out rows agree: the network differs from the truth with probability at most {share:.2g} on inputs "
+        "like these."
+    )
+    return Statement(Topic.HELDOUT, Kind.TESTED, True, sentence, share)
+
+
+def _rivals(
+    network: Network, model: Model, samples: Samples, distinct: int, seen: Agreement | None, rng: np.random.Generator
+) -> Statement:
+    """By a theorem where there is one; else what the other statements tested."""
+    phi, single = network.activation, _parameters(network.combined(np.ones(network.n_outputs)), model)
+    if phi.polynomial:
+        sentence = f"Units of the polynomial {phi.name!r} mix without a change of the function: no data can tell them apart."
+        return Statement(Topic.RIVALS, Kind.TESTED, False, sentence)
+    if phi.analytic and phi.uniqueness:
+        if seen is not None and seen.rows and seen.level <= LIMITS.rounding:
+            sentence = (
+                "No rival: an analytic network that is not the truth differs from it at almost every input, and "
+                f"{seen.rows} rows that shaped no candidate agree."
+            )
+            return Statement(Topic.RIVALS, Kind.PROVED, True, sentence, seen.rows, 1)
+        if distinct > single + SPARE:
+            sentence = f"No rival: {distinct} rows are more than the {single} parameters of one output (T1)."
+            return Statement(Topic.RIVALS, Kind.PROVED, True, sentence, distinct, single + 1)
+    if distinct > single + LIMITS.spare_rows and not model.linear and _excluded(network, model, samples, rng):
+        sentence = "No rival: the pieces of a random combination of the outputs exclude one (T2)."
+        return Statement(Topic.RIVALS, Kind.PROVED, True, sentence, distinct, single + 1)
+    sentence = "No rival is known: rows, sides of the kinks, first order and held-out rows were tested; not proved."
+    return Statement(Topic.RIVALS, Kind.TESTED, True, sentence)
+
+
+def _excluded(network: Network, model: Model, samples: Samples, rng: np.random.Generator) -> bool:
+    """Whether the theorems for one output exclude rivals of a combination of all, with its own values as targets."""
+    u = rng.normal(size=network.n_outputs)
+    one = network.combined(u / np.linalg.norm(u))
+    gauge = Gauge.of(one, bias=model.bias, offset=model.offset)
+    findings = examine(samples.map(OwnValues(one)), gauge, rng=rng)
+    return bool(findings) and all(f.outcome in (Outcome.IMPOSSIBLE, Outcome.NONE_FOUND) for f in findings) and any(
+        f.outcome is Outcome.IMPOSSIBLE for f in findings
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class OwnValues:
+    """Rows with a network's own values."""
+
+    network: Network
+
+    def __call__(self, block: Block) -> Block:
+        return replace(block, y=self.network.predict(block.X))

@@ -1,0 +1,169 @@
+"""Search for a network of several outputs or with a linear part: annealed batches of starts by variable projection.
+
+Round   as in `expand_prune`: a batch of random hidden layers descends on a softened φ that is sharpened in stages, half of them
+        dropped on the way; the best are shaken and reheated, now and then fresh ones join. What is linear is projected out.
+Stop    when the caller is content, when fresh batches keep ending in the same minimum, or when the budget is spent.
+Work    is counted in steps of one start.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from weightlift.activations import Activation
+from weightlift.namespaces import array_namespace, to_numpy
+from weightlift.refinement.gauss_newton import NEAR_ROUNDING
+from weightlift.refinement.variable_projection import Hidden, JointFit, Model, output_losses, variable_projection
+from weightlift.samples import Block, Residual, Samples, Sums
+from weightlift.search.annealing import annealing
+from weightlift.search.budget import Budget
+from weightlift.search.expand_prune import (
+    LAST_STEPS,
+    RACE_AFTER,
+    REFRESH,
+    REHEAT_STEPS,
+    SAME_RISK,
+    SOFT_STEPS,
+    Attempt,
+    Candidate,
+    _ending,
+)
+from weightlift.search.starts import PERTURBATION
+
+LEAST_STARTS, MOST_STARTS = 1, 32
+GIVEN_UP, SEEDS = 2.0, 16
+STEP_FLOPS = 2e9  # of all starts of a batch in one step: a second or less
+
+
+def joint_candidates(
+    samples: Samples,
+    n_units: int,
+    activation: Activation,
+    model: Model,
+    *,
+    budget: Budget,
+    rng: np.random.Generator,
+) -> Iterator[Candidate]:
+    """One candidate a round, the last with its `ending`, as `candidates` gives them."""
+    starts = _batch_size(samples, n_units, model)
+    rounding = NEAR_ROUNDING * _energy(samples)
+    attempts: tuple[Attempt, ...] = ()
+    best: JointFit | None = None
+    pool: list[tuple[float, Hidden]] = []
+    for number in itertools.count():
+        fresh, epoch = number % REFRESH == 0, number // REFRESH
+        if fresh:
+            pool = []
+            spread = model.bias * (math.sqrt(samples.d) if epoch % 2 else 1.0)
+            batch = _random(samples.d, n_units, starts, activation, spread, rng)
+            what, (fit, work) = "fresh", _anneal(samples, batch, activation, model, reheating=False)
+        elif number % 2:
+            what, (fit, work) = "reseeded", _reseeded(samples, pool[0][1], model, rng)
+        else:
+            batch = _shaken([hidden for _, hidden in pool], model, rng)
+            what, (fit, work) = "reheated", _anneal(samples, batch, activation, model, reheating=True)
+        attempts += (Attempt(what, n_units, len(fit.risks), work, float(fit.risks.min())),)
+        pool += [(float(risk), fit.hidden.take(np.array([s]))) for s, risk in enumerate(fit.risks)]
+        pool = sorted(pool, key=lambda found: found[0])[: max(LEAST_STARTS, starts // 4)]
+        improved = best is None or bool(fit.risks.min() < (1 - SAME_RISK) * best.risks.min())
+        best = fit if best is None or improved else best
+        ending = _ending(attempts, rounding, budget)
+        yield Candidate(best.network, float(best.risks.min()), improved, attempts, ending)
+        if ending is not None:
+            return
+
+
+def _batch_size(samples: Samples, n_units: int, model: Model) -> int:
+    """As many starts as a step may cost: solving (qk)³/3 for three dampings, and the pairs of every row."""
+    q, k = model.inputs(samples.d), n_units
+    flops = (q * k) ** 3 + samples.n * q * q * k * k / 2
+    return int(min(MOST_STARTS, max(LEAST_STARTS, STEP_FLOPS / flops)))
+
+
+def _random(d: int, k: int, count: int, activation: Activation, spread: float, rng: np.random.Generator) -> Hidden:
+    return Hidden(rng.normal(size=(d, count, k)), spread * rng.normal(size=(count, k)), activation)
+
+
+def _shaken(pool: list[Hidden], model: Model, rng: np.random.Generator) -> Hidden:
+    """Each survivor with all units shaken."""
+    W = np.concatenate([to_numpy(hidden.W) for hidden in pool], axis=1)
+    b = np.concatenate([to_numpy(hidden.b) for hidden in pool])
+    length = np.sqrt(np.sum(W**2, axis=0) + b**2)
+    length = np.where(length > 0, length, 1.0)
+    W, b = W / length, b / length
+    size = rng.uniform(*PERTURBATION, size=(len(b), 1)) / math.sqrt(len(W))
+    return Hidden(W + size * rng.normal(size=W.shape), b + model.bias * size * rng.normal(size=b.shape), pool[0].activation)
+
+
+def _reseeded(samples: Samples, hidden: Hidden, model: Model, rng: np.random.Generator) -> tuple[JointFit, float]:
+    """The least useful units of a survivor replaced, one by one, by units fitted to what the others leave over.
+
+    Units whose absence costs less than twice the risk itself are given up, at least one and at most a third.
+    """
+    fit = variable_projection(samples, hidden, model, iterations=0)
+    loss, k = output_losses(samples, fit.network, model), hidden.shape[2]
+    order = np.argsort(loss)
+    count = int(np.clip(np.count_nonzero(loss < GIVEN_UP * fit.risks[0]), 1, max(1, k // 3)))
+    kept = np.sort(order[count:])
+    W, b, work = to_numpy(hidden.W)[:, :, kept], to_numpy(hidden.b)[:, kept], 0.0
+    for _ in range(count):
+        others = variable_projection(samples, Hidden(W, b, hidden.activation), model, iterations=0)
+        rest = samples.map(Residual(others.network.predict)).persist()
+        seeds = _random(samples.d, 1, SEEDS, hidden.activation, float(model.bias), rng)
+        unit, steps = _anneal(rest, seeds, hidden.activation, replace(model, linear=False, offset=False), reheating=False)
+        found = unit.hidden.take(np.array([unit.best]))
+        W, b = np.concatenate([W, to_numpy(found.W)], axis=2), np.concatenate([b, to_numpy(found.b)], axis=1)
+        work += steps / k**2
+    unit_length = hidden.activation.degree is not None
+    fit = variable_projection(
+        samples, Hidden(W, b, hidden.activation), model, iterations=LAST_STEPS, damping=0.01, unit=unit_length
+    )
+    return fit, work + fit.iterations
+
+
+def _anneal(
+    samples: Samples, hidden: Hidden, activation: Activation, model: Model, *, reheating: bool
+) -> tuple[JointFit, float]:
+    """The batch through all stages; fresh starts race: the worse half is dropped on the way."""
+    work, damping = 0.0, 0.1 if reheating else 1.0
+    stages = annealing(activation, reheating=reheating)
+    for number, stage in enumerate(stages):
+        last = number == len(stages) - 1
+        if last and not stage.unit:
+            hidden = replace(hidden, W=hidden.W * stages[-2].gain, b=hidden.b * stages[-2].gain)
+        steps = LAST_STEPS if last else REHEAT_STEPS if reheating else SOFT_STEPS
+        fit = variable_projection(
+            samples,
+            replace(hidden, activation=stage.activation),
+            model,
+            iterations=steps,
+            unit=stage.unit,
+            damping=0.01 if last else damping,
+            first=last,
+        )
+        work += fit.iterations * hidden.shape[1]
+        hidden = fit.hidden
+        if not reheating and number == RACE_AFTER and hidden.shape[1] > 3:
+            hidden = hidden.take(np.argsort(fit.risks)[: (hidden.shape[1] + 1) // 2])
+    return fit, work
+
+
+def _energy(samples: Samples) -> float:
+    return 0.5 * float(to_numpy(samples.mean(_Squares())[0]))
+
+
+@dataclass(frozen=True)
+class _Squares:
+    """Σ w ‖y‖²."""
+
+    floats_per_row: int = 1
+
+    def __call__(self, block: Block) -> Sums:
+        xp = array_namespace(block.y)
+        squares = block.y * block.y if block.y.ndim == 1 else xp.sum(block.y * block.y, axis=1)
+        return (xp.sum(squares if block.w is None else block.w * squares),)
