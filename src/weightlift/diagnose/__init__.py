@@ -27,7 +27,7 @@ from weightlift.errors import ArgumentError, SingularError
 from weightlift.identifiability import least_order
 from weightlift.moments import remove_linear
 from weightlift.moments.gaussianity import gaussianity
-from weightlift.network import Network
+from weightlift.network import Network, require_single
 from weightlift.samples import Samples, Standardized
 from weightlift.samples import open as open_samples
 from weightlift.subspace import SecondMoment, estimate_rank
@@ -92,6 +92,7 @@ def network(net: Network, *, n: int | None = None, offset: bool | None = None) -
     >>> found.identifiability.answer.name, found.regime.order
     ('AMBIGUOUS', 2)
     """
+    require_single(net, "diagnose.network")
     if not isinstance(net, Network):
         raise ArgumentError(f"net must be a Network, not {type(net).__name__}; for a shape or for data see shape and data.")
     rows = None if n is None else count("n", n)

@@ -23,7 +23,7 @@ import scipy.sparse.csgraph
 from weightlift.errors import ArgumentError
 from weightlift.identifiability.reflections import reflect, reflection
 from weightlift.identifiability.sign_patterns import ROUNDING, sign_patterns
-from weightlift.network import Network
+from weightlift.network import Network, require_single
 
 
 class Redundancy(Enum):
@@ -77,6 +77,7 @@ def irreducible(network: Network, *, tol: float = 1e-9, near: float = 1e-3) -> I
     >>> [(finding.kind.name, finding.units) for finding in found.exact], found.width
     ([('ZERO', (2,)), ('DUPLICATE', (0, 1))], 1)
     """
+    require_single(network, "irreducible")
     if not 0.0 <= tol <= near < 1.0:
         raise ArgumentError(f"tol and near must satisfy 0 ≤ tol ≤ near < 1, not tol={tol!r}, near={near!r}.")
     found = _findings(network, tol, near)
@@ -92,6 +93,7 @@ def minimal(network: Network, *, tol: float = 1e-9) -> Network:
     Opposite units stay where their polynomials do not cancel, or where the sign patterns are too many to be searched.
     A network that is constant keeps one unit, with a = 0.
     """
+    require_single(network, "minimal")
     while True:
         reflected = _with_most_duplicates(network, tol)
         narrow = _merged(_without_constants(reflected, tol), tol)

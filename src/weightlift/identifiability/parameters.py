@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from weightlift.activations import Activation
-from weightlift.network import Network
+from weightlift.network import Network, require_single
 
 
 def count_parameters(network: Network, *, bias: bool = False, offset: bool = False) -> int:
@@ -21,6 +21,7 @@ def count_parameters(network: Network, *, bias: bool = False, offset: bool = Fal
     >>> count_parameters(net), count_parameters(net, bias=True, offset=True)
     (6, 9)
     """
+    require_single(network, "count_parameters")
     return parameters_of_shape(network.n_inputs, network.n_units, network.activation, bias=bias, offset=offset)
 
 

@@ -22,7 +22,7 @@ from weightlift import activations
 from weightlift.activations import Activation
 from weightlift.errors import ActivationError, ArgumentError, ShapeError
 from weightlift.identifiability.least_order import power_factors
-from weightlift.network import Network
+from weightlift.network import Network, require_single
 
 MAX_FLIPS = 20  # units: the table of 2²⁰ patterns takes 160 MB
 ZERO_OFFSET = 1e-10  # of Σ |aᵢ|: a constant that is a rounding error
@@ -40,6 +40,7 @@ def reflect(network: Network, pattern: np.ndarray, *, offset: bool = True) -> Ne
     >>> f.predict(x), g.predict(x)
     (array([2.]), array([2.]))
     """
+    require_single(network, "reflect")
     flips = np.asarray(pattern)
     if flips.dtype != bool:
         raise ArgumentError(f"pattern must hold booleans, one a unit, not dtype {flips.dtype}.")

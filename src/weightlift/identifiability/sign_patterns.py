@@ -27,7 +27,7 @@ import numpy as np
 from weightlift.errors import ArgumentError
 from weightlift.identifiability.reflections import reflect, reflection, reflection_polynomials
 from weightlift.identifiability.subset_sums import MAX_BITS, SubsetSums
-from weightlift.network import Network
+from weightlift.network import Network, require_single
 
 ROUNDING = 1e-14  # of the sums, relative to their terms
 NEAR_BITS = 16  # near patterns are searched for among at most 2^32, which takes less than a second
@@ -75,6 +75,7 @@ def sign_patterns(
     array([[0, 0, 0, 0],
            [1, 1, 1, 0]])
     """
+    require_single(network, "sign_patterns")
     if not ROUNDING <= tol <= near < 1.0:
         raise ArgumentError(f"tol and near must satisfy {ROUNDING:g} ≤ tol ≤ near < 1, not tol={tol!r}, near={near!r}.")
     if max_patterns < 1:

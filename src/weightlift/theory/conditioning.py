@@ -15,7 +15,7 @@ import numpy as np
 
 from weightlift.activations import Activation
 from weightlift.errors import ActivationError
-from weightlift.network import Network
+from weightlift.network import Network, require_single
 from weightlift.theory.limits import LIMITS
 from weightlift.theory.properties import growth_exponent
 
@@ -56,6 +56,7 @@ def conditioning(net: Network) -> Conditioning:
     >>> c.kappa, c.lambda_, c.nu, c.p, c.M0
     (2.0, 2.0, 3.0, 1.0, 72.0)
     """
+    require_single(net, "conditioning")
     phi, k = net.activation, net.n_units
     p = growth_exponent(phi)
     if p is None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from weightlift.errors import ArgumentError, ShapeError
 from weightlift.geometry.units import Units
-from weightlift.network import Network
+from weightlift.network import Network, require_single
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +47,8 @@ def hermite_objective(student: Network, teacher: Network, max_order: int, *, min
     >>> hermite_objective(f, g, 3).terms * 2 * np.pi                          # 0, 2·¼·2π, 2·½
     array([0.        , 3.14159265, 1.        , 0.        ])
     """
+    require_single(teacher, "hermite_objective")
+    require_single(student, "hermite_objective")
     _check(student, teacher, min_order, max_order)
     own = Units.of(student.activation, student.W, student.b)
     other = Units.of(teacher.activation, teacher.W, teacher.b)

@@ -23,7 +23,7 @@ import numpy as np
 from weightlift import activations
 from weightlift.errors import ArgumentError, ShapeError
 from weightlift.geometry import distance
-from weightlift.network import Network
+from weightlift.network import Network, require_single
 from weightlift.theory.pair_moments import Pairs, dirac_moments, pair_moments
 
 
@@ -34,6 +34,8 @@ def population_risk(student: Network, teacher: Network, *, noise_std: float = 0.
     >>> population_risk(Network([[0.0], [1.0]]), teacher) * 2 * np.pi         # ½ (½ + ½ − 2/(2π))
     2.14159265358979
     """
+    require_single(teacher, "population_risk")
+    require_single(student, "population_risk")
     _check_inputs(student, teacher)
     if not 0.0 <= noise_std < math.inf:
         raise ArgumentError(f"noise_std must be a finite number that is not negative, not {noise_std!r}.")
@@ -46,6 +48,8 @@ def population_gradient(student: Network, teacher: Network) -> np.ndarray:
     student  the network at which it is taken
     teacher  the planted network
     """
+    require_single(teacher, "population_gradient")
+    require_single(student, "population_gradient")
     _check_inputs(student, teacher)
     _check_differentiable(student)
     gradient = np.zeros_like(student.W)
@@ -65,6 +69,8 @@ def population_hessian(student: Network, teacher: Network, *, curvature: bool = 
     student  the network at which it is taken
     teacher  the planted network
     """
+    require_single(teacher, "population_hessian")
+    require_single(student, "population_hessian")
     _check_inputs(student, teacher)
     _check_differentiable(student)
     d, k = student.W.shape

@@ -22,7 +22,7 @@ import numpy as np
 from weightlift.errors import ArgumentError, ShapeError
 from weightlift.geometry import inner
 from weightlift.geometry.units import Units
-from weightlift.network import Network
+from weightlift.network import Network, require_single
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +88,7 @@ def trivial_predictors(net: Network) -> TrivialPredictors:
 
 def low_orders(net: Network) -> tuple[float, np.ndarray, np.ndarray]:
     """T₀ = E y, T₁ = E y x (d,), T₂ = E y (xxᵀ − I) (d, d), from the units' Hermite coefficients."""
+    require_single(net, "low_orders")
     if not isinstance(net, Network):
         raise ArgumentError(f"net must be a Network, not {type(net).__name__}.")
     units = Units.of(net.activation, net.W, net.b)
