@@ -31,7 +31,7 @@ from weightlift.search.expand_prune import (
     SOFT_STEPS,
     Attempt,
     Candidate,
-    _ending,
+    Ending,
 )
 from weightlift.search.starts import PERTURBATION
 
@@ -79,6 +79,16 @@ def joint_candidates(
         yield Candidate(best.network, float(best.risks.min()), improved, attempts, ending)
         if ending is not None:
             return
+
+
+def _ending(attempts: tuple[Attempt, ...], rounding: float, budget: Budget) -> Ending | None:
+    """Two fresh batches in the best minimum of all, or nothing left to spend."""
+    least = min(a.risk for a in attempts) * (1 + SAME_RISK)
+    if sum(a.what == "fresh" and a.risk <= max(least, rounding) for a in attempts) >= 2:
+        return Ending.SAME_MINIMUM
+    if budget.late():
+        return Ending.TIME_SPENT
+    return Ending.WORK_SPENT if budget.spent(sum(a.work for a in attempts)) else None
 
 
 def _batch_size(samples: Samples, n_units: int, model: Model) -> int:
