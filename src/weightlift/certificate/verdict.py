@@ -27,6 +27,7 @@ import numpy as np
 
 from weightlift.arguments import generator
 from weightlift.certificate.heldout import HeldOut
+from weightlift.certificate.joint import certify_joint
 from weightlift.certificate.lack_of_fit import UnitSquares
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.noise import NoisyFit, examine_noise
@@ -42,6 +43,7 @@ from weightlift.evidence.rows import Agreement, Directions, DistinctRows, count_
 from weightlift.identifiability import Redundancy, irreducible, minimal
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
+from weightlift.refinement.variable_projection import Model
 from weightlift.risk import Risk, Students
 from weightlift.rivals import Finding, Outcome, examine, examine_noisy
 from weightlift.samples import Block, Samples
@@ -77,11 +79,6 @@ def certify(
     """
     if not isinstance(network, Network):
         raise ArgumentError(f"network must be a Network, not {type(network).__name__}.")
-    if network.n_outputs != 1 or network.a.ndim != 1 or network.V is not None:
-        raise ArgumentError(
-            "network must have one output and no linear part to be certified; take one with Network.output(…), or subtract the "
-            "linear part from y."
-        )
     if not (isinstance(tries, int | np.integer) and tries >= 1):
         raise ArgumentError(f"tries must be a whole number, one at least, not {tries!r}.")
     samples = open_samples(X, y, sample_weight=sample_weight)
@@ -92,16 +89,27 @@ def certify(
             raise ShapeError(f"{name} has {source.d} inputs and the network {network.n_inputs}; they must agree.")
     if not math.isfinite(samples.n):
         raise ArgumentError("X is a population without rows; draw some with weightlift.draw(network, n).")
-    bias = bool(np.any(network.b)) if bias is None else bool(bias)
-    offset = network.c != 0.0 if offset is None else bool(offset)
-    if np.any(network.b) and not bias:
-        raise ArgumentError("bias=False, but the network has biases; pass bias=True.")
-    if network.c and not offset:
-        raise ArgumentError("offset=False, but the network has an offset c; pass offset=True.")
+    bias, offset = _free(network, bias, offset)
+    if samples.n_outputs != (None if network.a.ndim == 1 else network.n_outputs):
+        raise ShapeError(f"y has {samples.n_outputs or 'no'} columns and a the shape {network.a.shape}; they must agree.")
+    if network.a.ndim == 2 or network.V is not None:
+        model = Model(bias, network.V is not None, offset)
+        return certify_joint(network, samples, model, heldout=heldout, tries=int(tries), rng=generator(rng))
     with np.errstate(all="ignore"):  # values that overflow are reported, not warned about
         lines = _assumptions(network, bias, offset)
         blank = Certificate(network, bias, offset, lines, Evidence(), symmetries=symmetries(network))
         return _Case(blank, samples, HeldOut.of(heldout, samples, network), int(tries), generator(rng)).certificate()
+
+
+def _free(network: Network, bias: bool | None, offset: bool | None) -> tuple[bool, bool]:
+    """Whether b and c were fitted, as told or as the network shows."""
+    bias = bool(np.any(network.b)) if bias is None else bool(bias)
+    offset = bool(np.any(network.c)) if offset is None else bool(offset)
+    if np.any(network.b) and not bias:
+        raise ArgumentError("bias=False, but the network has biases; pass bias=True.")
+    if np.any(network.c) and not offset:
+        raise ArgumentError("offset=False, but the network has an offset c; pass offset=True.")
+    return bias, offset
 
 
 @dataclass(frozen=True, eq=False)
