@@ -66,6 +66,14 @@ class ClusterError(WeightliftError, ConnectionError):
     """The cluster that holds the rows is gone, or has no worker left."""
 
 
+class OracleError(WeightliftError):
+    """A black box failed, answered in another shape, with NaN, out of order, or not in time."""
+
+
+class BudgetError(OracleError):
+    """The next queries would exceed the budget."""
+
+
 class NotGaussianWarning(UserWarning):
     """The inputs differ from a Gaussian by more than chance; moment methods assume one."""
 

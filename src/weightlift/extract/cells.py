@@ -1,0 +1,123 @@
+"""The units behind the kinks of a line: gradients in its cells, and their jumps.
+
+Between two neighbouring kinks of the line the network is affine, f = Gᵀξ + const in the whole cell around it; across the kink of
+unit i the gradient jumps by a (r − l) n, with n the unit's normal turned along the line, r and l the slopes of φ. One gradient
+costs d − 1 queries: value and slope along the line are known. A query whose step crosses another unit is found out by the units
+themselves, once they are roughly known, and asked again with a shorter step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from weightlift.extract.lines import Broken
+
+Ask = Callable[[np.ndarray], np.ndarray]  # (n, d) standardised rows -> (n, m)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Numbers of the gradients in cells."""
+
+    step: float = 1e-3  # of a difference over the distance to the next kink on the line, and over ‖ξ‖: one in a thousand crosses
+    shorter: float = 0.3  # a step that crossed a unit is repeated this part of the way to it
+    repairs: int = 6
+
+
+LIMITS = Limits()
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """ξ = origin + t·direction."""
+
+    origin: np.ndarray  # (d,)
+    direction: np.ndarray  # (d,)
+
+    def at(self, t: np.ndarray) -> np.ndarray:
+        return np.asarray(self.origin + np.multiply.outer(t, self.direction))
+
+
+@dataclass(frozen=True, eq=False)
+class Jumps:
+    """What the kinks of a line say: the first cell's gradient, and each unit's normal, place and jump."""
+
+    gradient: np.ndarray  # (d, m) of the first cell
+    normals: np.ndarray  # (d, k) of length one, ⟨n, direction⟩ > 0
+    places: np.ndarray  # (k,): the unit's kink is ⟨n, ξ⟩ + place = 0
+    sizes: np.ndarray  # (k, m): the gradient jumps by n sizeᵀ
+    origin: tuple[np.ndarray, np.ndarray]  # a point of the first cell, and the value there
+
+
+def jumps(ask: Ask, line: Line, broken: Broken) -> Jumps:
+    """Gradients in all cells of the line, and their differences."""
+    places, steps = _centres(broken)
+    base = np.array([piece.at(t) for piece, t in zip(broken.pieces, places, strict=True)])  # (cells, m)
+    slopes = np.array([piece.slope for piece in broken.pieces])
+    length = float(np.linalg.norm(line.direction))
+    Q = _complement(line.direction / length)  # (d, d − 1)
+    points = line.at(places)
+    H = np.repeat((LIMITS.step * length * np.minimum(steps, 1.0))[:, None], Q.shape[1], axis=1)  # (cells, d − 1)
+    wrong = np.ones(H.shape, dtype=bool)
+    across = np.zeros((*H.shape, base.shape[1]))  # derivatives along Q
+    found = None
+    for _ in range(LIMITS.repairs):
+        cell, column = np.nonzero(wrong)
+        if not cell.size:
+            break
+        rows = points[cell] + H[cell, column, None] * Q.T[column]
+        across[cell, column] = (ask(rows) - base[cell]) / H[cell, column, None]
+        gradients = np.einsum("dj,cjm->cdm", Q, across) + np.multiply.outer(line.direction / length**2, slopes).transpose(1, 0, 2)
+        found = _units(line, broken.kinks, gradients, (points[0], base[0]))
+        wrong, H = _crossed(found, points, Q, H)
+    assert found is not None
+    return found
+
+
+def _centres(broken: Broken) -> tuple[np.ndarray, np.ndarray]:
+    """A place in every cell and its distance from the nearest kink; in the end cells not further than their kink's own size."""
+    edges = broken.edges.copy()
+    if len(broken.kinks):
+        inner = np.diff(broken.kinks)
+        typical = float(np.median(inner)) if inner.size else 1.0
+        edges[0] = max(edges[0], edges[1] - 2 * max(typical, 0.1 * (1 + abs(edges[1]))))
+        edges[-1] = min(edges[-1], edges[-2] + 2 * max(typical, 0.1 * (1 + abs(edges[-2]))))
+    else:
+        edges = np.array([-1.0, 1.0])
+    return (edges[1:] + edges[:-1]) / 2, np.diff(edges) / 2
+
+
+def _complement(direction: np.ndarray) -> np.ndarray:
+    """An orthonormal basis of the directions orthogonal to a unit vector: the last columns of a Householder reflection."""
+    v = direction.copy()
+    v[0] += np.copysign(1.0, v[0])
+    reflection = np.eye(len(v)) - 2 * np.outer(v, v) / (v @ v)
+    return np.asarray(reflection[:, 1:])
+
+
+def _units(line: Line, kinks: np.ndarray, gradients: np.ndarray, origin: tuple[np.ndarray, np.ndarray]) -> Jumps:
+    """Jumps are of rank one, n sizeᵀ: their leading singular vectors."""
+    jump = np.diff(gradients, axis=0)  # (k, d, m)
+    left, values, right = np.linalg.svd(jump, full_matrices=False)
+    normals = left[:, :, 0].T  # (d, k)
+    turned = np.where(line.direction @ normals < 0, -1.0, 1.0)
+    normals = normals * turned
+    sizes = (turned * values[:, 0])[:, None] * right[:, 0, :]
+    places = -(line.at(kinks) * normals.T).sum(axis=1)
+    return Jumps(gradients[0], normals, places, sizes, origin)
+
+
+def _crossed(found: Jumps, points: np.ndarray, Q: np.ndarray, H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(cells, d − 1): whether a step crossed a unit, and the steps to take instead."""
+    heights = points @ found.normals + found.places  # (cells, k)
+    climbs = np.abs(Q.T @ found.normals)  # (d − 1, k)
+    reach = np.empty_like(H)
+    for c, height in enumerate(heights):
+        with np.errstate(divide="ignore"):
+            towards = np.where(np.sign(height) * (Q.T @ found.normals) < 0, np.abs(height) / np.maximum(climbs, 1e-300), np.inf)
+        reach[c] = towards.min(axis=1, initial=np.inf)
+    wrong = reach < H
+    return wrong, np.where(wrong, LIMITS.shorter * reach, H)

@@ -1,0 +1,69 @@
+"""A network with several outputs and a linear part in the standardised inputs ξ = (x − center)/scale.
+
+    f = Σᵢ Aᵢ φ(⟨nᵢ, ξ⟩ + βᵢ) + Vᵀξ + c          Aᵢ, c ∈ Rᵐ, V (d, m)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from weightlift.activations import Activation
+from weightlift.network import Network
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Where and how wide the black box is probed."""
+
+    center: np.ndarray  # (d,)
+    scale: np.ndarray  # (d,)
+
+    def out(self, xi: np.ndarray) -> np.ndarray:
+        return np.asarray(self.center + self.scale * xi)
+
+    def into(self, X: np.ndarray) -> np.ndarray:
+        return np.asarray((X - self.center) / self.scale)
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Units N (d, k), beta (k,), outputs A (k, m), linear part V (d, m), offset c (m,), in standardised inputs."""
+
+    N: np.ndarray
+    beta: np.ndarray
+    A: np.ndarray
+    V: np.ndarray
+    c: np.ndarray
+    activation: Activation
+
+    @classmethod
+    def nothing(cls, d: int, m: int, activation: Activation) -> Estimate:
+        return cls(np.zeros((d, 0)), np.zeros(0), np.zeros((0, m)), np.zeros((d, m)), np.zeros(m), activation)
+
+    @property
+    def k(self) -> int:
+        return len(self.beta)
+
+    def __call__(self, xi: np.ndarray) -> np.ndarray:
+        """(n, m)."""
+        return np.asarray(self.activation(xi @ self.N + self.beta) @ self.A + xi @ self.V + self.c)
+
+    def joined(self, other: Estimate) -> Estimate:
+        """The sum of the two functions."""
+        return Estimate(
+            np.hstack([self.N, other.N]),
+            np.concatenate([self.beta, other.beta]),
+            np.vstack([self.A, other.A]),
+            self.V + other.V,
+            self.c + other.c,
+            self.activation,
+        )
+
+    def network(self, frame: Frame) -> Network:
+        """The same function of x."""
+        W = self.N / frame.scale[:, None]
+        c = self.c - (frame.center / frame.scale) @ self.V
+        b = self.beta - frame.center @ W
+        return Network(W, self.A[:, 0], b, c[0], activation=self.activation)

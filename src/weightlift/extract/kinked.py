@@ -1,0 +1,97 @@
+"""Piecewise linear φ, by lines: every hyperplane crosses a random line, so that no unit hides and no minimum is local.
+
+    repeat    rebuild f − f̂ on a random line                                    `lines`
+              a gradient in each of its cells; jumps are the units              `cells`
+              which way they face, from the first cell's gradient               `orientation`
+    until     f − f̂ is straight on a line
+
+Needs   φ with one kink at 0 and slopes l, r on its sides: ReLU, leaky ReLU, |z|.
+Cost    (k + 1)(d − 1) + some 5 k queries for k units; the width is found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from weightlift.activations import Activation
+from weightlift.extract.cells import Jumps, Line, jumps
+from weightlift.extract.estimate import Estimate
+from weightlift.extract.lines import Broken, broken_line
+from weightlift.extract.orientation import turned
+from weightlift.extract.probe import Probe
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Numbers of the extraction by lines."""
+
+    span: float = 1e3  # half the length of a line over the inputs' scale: P(|t| > s) = 2/(π s) for a unit's kink
+    span_coarse: float = 30.0  # the same for answers rounded to float32 or coarser, whose errors grow with the length
+    attempts: int = 3  # lines that may fail to resolve before the oracle is called something else
+    error: float = 1e-5  # relative, of the units that differences give: a smaller linear part is none
+
+
+LIMITS = Limits()
+
+
+def by_line(probe: Probe, start: Estimate, inexact: float, rng: np.random.Generator) -> Estimate | None:
+    """One line on what `start` leaves, its relative error `inexact`: the units found beside those of `start`.
+
+    None where no line is piecewise linear with kinks that can be told apart.
+    """
+    for _ in range(LIMITS.attempts):
+        line = Line(rng.standard_normal(probe.d), _direction(probe.d, rng))
+        broken = _rebuilt(probe, line, start, inexact)
+        if broken.resolved:
+            found = jumps(lambda xi: probe.ask(xi) - start(xi), line, broken)
+            extra = _estimate(found, start.activation)
+            slopes = slopes_of(start.activation)
+            whole = start.joined(extra)
+            return turned(whole, slopes, LIMITS.error + inexact) or whole
+    return None
+
+
+def is_straight(probe: Probe, start: Estimate, inexact: float, rng: np.random.Generator) -> bool:
+    """Whether `start` leaves nothing that bends on one more line, far out as well: the gradient is not asked for."""
+    line = Line(rng.standard_normal(probe.d), _direction(probe.d, rng))
+    broken = _rebuilt(probe, line, start, inexact)
+    return broken.resolved and not len(broken.kinks)
+
+
+def slopes_of(activation: Activation) -> tuple[float, float]:
+    """Slopes on the two sides of the kink."""
+    return float(activation.derivative(np.array(-1.0))), float(activation.derivative(np.array(1.0)))
+
+
+def piecewise_linear(activation: Activation) -> bool:
+    """Whether φ has one kink, at 0, and is straight on both sides of it."""
+    z = np.array([-7.3, -1.1, -0.01, 0.02, 1.7, 9.1])
+    return activation.kinks == (0.0,) and not np.asarray(activation.second_derivative(z)).any()
+
+
+def _direction(d: int, rng: np.random.Generator) -> np.ndarray:
+    u = rng.standard_normal(d)
+    return np.asarray(u * np.sqrt(d) / np.linalg.norm(u))
+
+
+def _rebuilt(probe: Probe, line: Line, start: Estimate, inexact: float) -> Broken:
+    span = LIMITS.span_coarse if probe.quantum.coarse else LIMITS.span
+    rounding = replace(probe.rounding(line), inexact=inexact)
+
+    def values(t: np.ndarray) -> np.ndarray:
+        xi = line.at(t)
+        return probe.ask(xi) - start(xi)
+
+    return broken_line(values, rounding, (-span, span))
+
+
+def _estimate(found: Jumps, activation: Activation) -> Estimate:
+    """Units φ(⟨n, ξ⟩ + place), all turned along the line; what the first cell's gradient has beside them is a linear part."""
+    left, right = slopes_of(activation)
+    A = found.sizes / (right - left)
+    linear = found.gradient - left * found.normals @ A
+    estimate = Estimate(found.normals, found.places, A, linear, np.zeros(A.shape[1]), activation)
+    point, value = found.origin
+    return replace(estimate, c=value - estimate(point[None, :])[0])

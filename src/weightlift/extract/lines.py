@@ -1,0 +1,177 @@
+"""A piecewise linear function on a line, rebuilt from a few values: every kink, and the piece between any two.
+
+Along a line a network of kinked units is piecewise linear with one kink a unit. Two pieces L, R at the ends of an interval meet
+at one place t*. If the interval holds one kink it lies there, and two values right beside t* show it: one on L, one on R. (A
+value at t* itself would not do: behind a cluster of kinks L and R may meet outside of it.) If they show something else they are
+a piece of their own, and the interval is split there. All intervals of a level are asked about in one batch.
+Cost    four values for the ends and about four a kink.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+Values = Callable[[np.ndarray], np.ndarray]  # (n,) places -> (n, m) values
+Rounding = Callable[[np.ndarray], np.ndarray]  # (n,) places -> (n,) bounds on the values' errors
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Numbers of the search on a line."""
+
+    end: float = 1e-2  # width of the end pieces over that of the line: kinks are rare out there
+    beside: float = 1e-5  # half the least width of a pair of values over that of its interval: kinks fall between them by chance
+    certainty: float = 4.0  # width of a pair over the error of the place where the pieces meet
+    widest: float = 0.2  # a pair wider than this part of its interval cannot tell kinks apart
+    levels: int = 60  # splits, one inside the other
+
+
+LIMITS = Limits()
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Value and slope at a place, and a bound on the slope's error."""
+
+    t: float
+    value: np.ndarray  # (m,)
+    slope: np.ndarray  # (m,)
+    error: float
+
+    def at(self, t: float) -> np.ndarray:
+        return self.value + (t - self.t) * self.slope
+
+
+@dataclass(frozen=True, eq=False)
+class Broken:
+    """A continuous, piecewise linear function: kinks in order, and one piece between any two of them."""
+
+    kinks: np.ndarray  # (k,)
+    pieces: tuple[Piece, ...]  # k + 1
+    edges: np.ndarray  # (k + 2,) the kinks between the ends of the line
+    resolved: bool  # no kinks too close to be told apart, and every value explained
+
+
+def broken_line(values: Values, rounding: Rounding, span: tuple[float, float]) -> Broken:
+    """Kinks and pieces of the function on the open interval `span`; most kinks should lie within a few units of 0."""
+    low, high = span
+    width = LIMITS.end * (high - low)
+    places = np.array([low, low + width, high - width, high])
+    found = values(places)
+    asked = [(places, found)]
+    waiting = [Gap(_piece(places[:2], found[:2], rounding), _piece(places[2:], found[2:], rounding))]
+    kinks: list[float] = []
+    for _ in range(LIMITS.levels):
+        waiting = [gap for gap in waiting if not gap.straight(rounding)]
+        if not waiting or any(gap.narrow for gap in waiting):
+            break
+        plans = [gap.plan(rounding) for gap in waiting]
+        pairs = np.array([[t - h, t + h] for t, h in plans])
+        answers = values(pairs.ravel()).reshape(len(plans), 2, -1)
+        asked.append((pairs.ravel(), answers.reshape(pairs.size, -1)))
+        steps = [gap.next(pair, found, rounding) for gap, pair, found in zip(waiting, pairs, answers, strict=True)]
+        kinks += [step for step in steps if isinstance(step, float)]
+        waiting = [gap for step in steps if isinstance(step, list) for gap in step]
+    places, found = (np.concatenate(parts) for parts in zip(*asked, strict=True))
+    return _rebuilt(np.sort(np.array(kinks)), places, found, rounding, span, whole=not waiting)
+
+
+@dataclass(frozen=True, eq=False)
+class Gap:
+    """Two pieces with unknown kinks between them."""
+
+    left: Piece
+    right: Piece
+    split: float = math.nan  # where to split next; NaN: where the pieces meet
+
+    @property
+    def width(self) -> float:
+        return self.right.t - self.left.t
+
+    def straight(self, rounding: Rounding) -> bool:
+        """Whether the two pieces are one."""
+        bend, gap, error = self._difference(rounding)
+        return bool(np.linalg.norm(bend) <= 2 * (self.left.error + self.right.error) and np.linalg.norm(gap) <= 2 * error)
+
+    @property
+    def narrow(self) -> bool:
+        """Whether numbers end before kinks are told apart."""
+        return bool(LIMITS.beside * self.width <= 64 * np.spacing(max(abs(self.left.t), abs(self.right.t))))
+
+    def plan(self, rounding: Rounding) -> tuple[float, float]:
+        """(t, h): ask at t ± h."""
+        bend, gap, error = self._difference(rounding)
+        size = float(np.linalg.norm(bend))
+        t, h = self.split, 0.0
+        if math.isnan(t) and size > 0:
+            t, h = self.right.t - float(gap @ bend) / size**2, LIMITS.certainty * error / size
+        if not (self.left.t + h < t < self.right.t - h and h < LIMITS.widest * self.width):
+            t, h = _middle(self.left.t, self.right.t), 0.0
+        h = max(h, LIMITS.beside * min(self.width, 1 + abs(t)))
+        return t, min(h, 0.5 * (t - self.left.t), 0.5 * (self.right.t - t))
+
+    def next(self, pair: np.ndarray, found: np.ndarray, rounding: Rounding) -> float | list[Gap]:
+        """The one kink between the pieces, or the gaps that are left."""
+        on_left = [_on(self.left, t, value, rounding) for t, value in zip(pair, found, strict=True)]
+        on_right = [_on(self.right, t, value, rounding) for t, value in zip(pair, found, strict=True)]
+        if on_left == [True, False] and on_right == [False, True]:
+            return float(pair.mean())
+        step = 3 * float(pair[1] - pair[0])
+        if on_left == [True, False] and pair[1] + step < self.right.t:  # the kink beside L lies between the two values
+            return [Gap(self.left, self.right, split=float(pair[1]) + step)]
+        if on_right == [False, True] and pair[0] - step > self.left.t:
+            return [Gap(self.left, self.right, split=float(pair[0]) - step)]
+        middle = _piece(pair, found, rounding)
+        return [Gap(self.left, middle), Gap(middle, self.right)]
+
+    def _difference(self, rounding: Rounding) -> tuple[np.ndarray, np.ndarray, float]:
+        """R − L in slope and, at R's place, in value, with a bound on the latter's error."""
+        error = float(rounding(np.array([self.left.t, self.right.t])).sum()) + (self.left.error + self.right.error) * self.width
+        return self.right.slope - self.left.slope, self.right.value - self.left.at(self.right.t), error
+
+
+def _piece(places: np.ndarray, found: np.ndarray, rounding: Rounding) -> Piece:
+    width = float(places[1] - places[0])
+    error = float(rounding(places).sum()) / width
+    return Piece(float(places.mean()), found.mean(axis=0), (found[1] - found[0]) / width, error)
+
+
+def _middle(low: float, high: float) -> float:
+    """Half-way in arsinh t: kinks crowd around the line's origin as t = z/⟨w,u⟩ does, whose law has tails 1/t²."""
+    return math.sinh((math.asinh(low) + math.asinh(high)) / 2)
+
+
+def _on(piece: Piece, t: float, value: np.ndarray, rounding: Rounding) -> bool:
+    error = float(rounding(np.array([t, piece.t])).sum()) + piece.error * abs(t - piece.t)
+    return bool(np.linalg.norm(piece.at(t) - value) <= 2 * error)
+
+
+def _rebuilt(
+    kinks: np.ndarray, places: np.ndarray, found: np.ndarray, rounding: Rounding, span: tuple[float, float], *, whole: bool
+) -> Broken:
+    """Pieces from the two outermost values of each cell, kinks where neighbours meet; all values between must lie on them."""
+    order = np.argsort(places)
+    places, found = places[order], found[order]
+    cell = np.searchsorted(kinks, places)
+    pieces = []
+    for c in range(len(kinks) + 1):
+        inside = np.flatnonzero(cell == c)
+        if len(inside) < 2 or places[inside[-1]] <= places[inside[0]]:
+            return Broken(kinks, (), np.empty(0), resolved=False)
+        ends = inside[[0, -1]]
+        piece = _piece(places[ends], found[ends], rounding)
+        whole = whole and all(_on(piece, t, v, rounding) for t, v in zip(places[inside], found[inside], strict=True))
+        pieces.append(piece)
+    kinks = np.array([_meeting(left, right) for left, right in itertools.pairwise(pieces)])
+    edges = np.concatenate([span[:1], kinks, span[1:]])
+    return Broken(kinks, tuple(pieces), edges, whole and bool((np.diff(edges) > 0).all()))
+
+
+def _meeting(left: Piece, right: Piece) -> float:
+    bend = right.slope - left.slope
+    return right.t - float((right.value - left.at(right.t)) @ bend) / float(bend @ bend)
