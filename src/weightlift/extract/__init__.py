@@ -1,0 +1,107 @@
+"""`extract`: the network inside a black box, by queries.
+
+Route    kinked φ by lines, smooth φ by gradients and Hessians; then fresh random rows, a polish on all answers, a certificate.
+Width    found, not given. Units are found wherever a line of a thousand times the inputs' scale meets them.
+Needs    answers of a network with one hidden layer; if they are not, the certificate says so.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from weightlift import activations
+from weightlift.activations import Activation
+from weightlift.certificate import certify
+from weightlift.errors import BudgetError
+from weightlift.extract.adapters import as_function
+from weightlift.extract.estimate import Estimate
+from weightlift.extract.extraction import Extraction
+from weightlift.extract.first_look import first_look
+from weightlift.extract.kinked import piecewise_linear
+from weightlift.extract.probe import Probe
+from weightlift.extract.request import Request
+from weightlift.extract.routes import Found, derivatives_route, lines_route
+from weightlift.samples import open as open_samples
+from weightlift.samples.oracle import Oracle, check_settings
+
+__all__ = ["Extraction", "extract"]
+
+SMOOTH = ("tanh", "gelu", "silu", "softplus", "erf", "elu", "sine")  # tried in turn; a sigmoid is a tanh
+
+
+def extract(
+    oracle: Any,
+    n_inputs: int,
+    *,
+    n_units: int | str = "auto",
+    activation: Activation | str = "relu",
+    linear: bool | str = "auto",
+    budget: int | None = None,
+    center: Any = None,
+    scale: Any = None,
+    batch_size: int | None = None,
+    retries: int = 3,
+    journal: str | os.PathLike[str] | None = None,
+    max_time: float | None = None,
+    callback: Callable[[int], None] | None = None,
+    rng: int | np.random.Generator = 0,
+) -> Extraction:
+    """The network inside a black box: a function on (n, d) arrays, an estimator, a PyTorch module, an ONNX session.
+
+    n_units: the most units allowed, or "auto". activation: φ, or "auto". linear: whether f may have a linear part.
+    budget: queries that are never exceeded; None: as many as the units and their proof need. center, scale: where, and how wide,
+    inputs are meant (numbers or one an input): standard deviations of the data, say. batch_size: rows a call. retries: of a call
+    that raised, with pauses. journal: a file that keeps all answers, so that an interrupted run goes on without asking again.
+    max_time: seconds. callback: called with the number of queries so far. rng: the seed.
+
+    >>> import weightlift as wl
+    >>> truth = wl.teachers.biased(6, 3, rng=0)
+    >>> found = extract(truth.predict, 6)
+    >>> found.certificate.status.name, found.network.n_units, wl.match(found.network, truth).max_error < 1e-10
+    ('EXACT', 3, True)
+    """
+    request = Request.of(n_inputs, n_units, activation, linear, center, scale, rng)
+    check_settings(budget, batch_size, retries, max_time)
+    request.check_budget(budget)
+    box = Oracle(as_function(oracle), request.n_inputs, budget, batch_size, retries, journal, max_time, callback)
+    try:
+        return _extracted(box, request, time.perf_counter())
+    finally:
+        box.close()
+
+
+def _extracted(box: Oracle, request: Request, began: float) -> Extraction:
+    probe, noise = first_look(box, request.frame, request.rng)
+    found = _found(probe, request)
+    network = found.estimate.network(request.frame, flat=box.flat)
+    X = request.frame.out(found.xi)
+    y = found.Y[:, 0] if box.flat else found.Y
+    fresh = open_samples(X, y)
+    certificate = certify(network, fresh, bias=True, offset=True, rng=request.rng)
+    return Extraction(
+        network,
+        certificate,
+        box.queries,
+        box.calls,
+        box.replayed,
+        probe.quantum.name,
+        time.perf_counter() - began,
+        fresh,
+        box.rows,
+        found.notes,
+    )
+
+
+def _found(probe: Probe, request: Request) -> Found:
+    phi = request.activation
+    if phi is None or piecewise_linear(phi):
+        found = lines_route(probe, phi or activations.get("relu"), request.linear, request.rng)
+        if phi is not None or found.explained:
+            return found
+    candidates = (phi,) if phi is not None else tuple(activations.get(name) for name in SMOOTH)
+    return derivatives_route(probe, candidates, request.n_units, request.linear, request.rng)

@@ -61,9 +61,13 @@ class Estimate:
             self.activation,
         )
 
-    def network(self, frame: Frame) -> Network:
-        """The same function of x."""
+    def network(self, frame: Frame, *, flat: bool) -> Network:
+        """The same function of x; flat: with one output, y (n,)."""
         W = self.N / frame.scale[:, None]
-        c = self.c - (frame.center / frame.scale) @ self.V
+        V = self.V / frame.scale[:, None]
+        c = self.c - frame.center @ V
         b = self.beta - frame.center @ W
-        return Network(W, self.A[:, 0], b, c[0], activation=self.activation)
+        linear = V if V.any() else None
+        if flat:
+            return Network(W, self.A[:, 0], b, c[0], self.activation, None if linear is None else linear[:, 0])
+        return Network(W, self.A, b, c, self.activation, linear)

@@ -36,27 +36,23 @@ class Limits:
 LIMITS = Limits()
 
 
-def by_line(probe: Probe, start: Estimate, inexact: float, rng: np.random.Generator) -> Estimate | None:
-    """One line on what `start` leaves, its relative error `inexact`: the units found beside those of `start`.
+def by_line(probe: Probe, start: Estimate, rng: np.random.Generator) -> Estimate | None:
+    """One line on what the probe has left of f: the units found there beside those of `start`.
 
     None where no line is piecewise linear with kinks that can be told apart.
     """
     for _ in range(LIMITS.attempts):
         line = Line(rng.standard_normal(probe.d), _direction(probe.d, rng))
-        broken = _rebuilt(probe, line, start, inexact)
+        broken = _rebuilt(probe, line)
         if broken.resolved:
-            found = jumps(lambda xi: probe.ask(xi) - start(xi), line, broken)
-            extra = _estimate(found, start.activation)
-            slopes = slopes_of(start.activation)
-            whole = start.joined(extra)
-            return turned(whole, slopes, LIMITS.error + inexact) or whole
+            whole = start.joined(_estimate(jumps(probe.ask, line, broken), start.activation))
+            return turned(whole, slopes_of(start.activation), LIMITS.error + probe.inexact) or whole
     return None
 
 
-def is_straight(probe: Probe, start: Estimate, inexact: float, rng: np.random.Generator) -> bool:
-    """Whether `start` leaves nothing that bends on one more line, far out as well: the gradient is not asked for."""
-    line = Line(rng.standard_normal(probe.d), _direction(probe.d, rng))
-    broken = _rebuilt(probe, line, start, inexact)
+def is_straight(probe: Probe, rng: np.random.Generator) -> bool:
+    """Whether nothing bends on one more line, far out as well. No gradient is asked for."""
+    broken = _rebuilt(probe, Line(rng.standard_normal(probe.d), _direction(probe.d, rng)))
     return broken.resolved and not len(broken.kinks)
 
 
@@ -76,15 +72,9 @@ def _direction(d: int, rng: np.random.Generator) -> np.ndarray:
     return np.asarray(u * np.sqrt(d) / np.linalg.norm(u))
 
 
-def _rebuilt(probe: Probe, line: Line, start: Estimate, inexact: float) -> Broken:
+def _rebuilt(probe: Probe, line: Line) -> Broken:
     span = LIMITS.span_coarse if probe.quantum.coarse else LIMITS.span
-    rounding = replace(probe.rounding(line), inexact=inexact)
-
-    def values(t: np.ndarray) -> np.ndarray:
-        xi = line.at(t)
-        return probe.ask(xi) - start(xi)
-
-    return broken_line(values, rounding, (-span, span))
+    return broken_line(lambda t: probe.ask(line.at(t)), probe.rounding, (-span, span))
 
 
 def _estimate(found: Jumps, activation: Activation) -> Estimate:

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weightlift.extract.cells import Line
-from weightlift.extract.estimate import Frame
+from weightlift.extract.estimate import Estimate, Frame
 from weightlift.samples.oracle import Oracle
 
 FORMATS = (("float16", np.float16, 2.0**-11), ("float32", np.float32, 2.0**-24))
@@ -70,23 +69,37 @@ class Probe:
     quantum: Quantum
     size: float  # of the terms of f around ξ = 0
     growth: float  # of the terms of f with ‖ξ‖/√d
+    known: Estimate | None = None  # subtracted from all answers
+    inexact: float = 0.0  # its relative error
 
     @classmethod
     def of(cls, oracle: Oracle, frame: Frame, xi: np.ndarray, Y: np.ndarray) -> Probe:
         """From the answers Y (n, m) to some rows ξ ~ N(0, I)."""
         size = float(np.abs(Y).max())
         spread = float(np.abs(Y - Y.mean(axis=0)).max())
-        return cls(oracle, frame, Quantum.of(Y), size, max(spread, 1e-300))
+        return cls(oracle, frame, Quantum.of(Y), max(size, spread), max(spread, 1e-300))
 
     @property
     def d(self) -> int:
         return self.oracle.n_inputs
 
     def ask(self, xi: np.ndarray) -> np.ndarray:
-        return self.oracle.ask(self.frame.out(xi))
+        """(n, m): f, less what is known of it."""
+        Y = self.oracle.ask(self.frame.out(xi))
+        return Y if self.known is None else Y - self.known(xi)
 
-    def rounding(self, line: Line) -> LineRounding:
-        return LineRounding(self.unit, self.quantum.absolute, self.size, self.growth)
+    def without(self, known: Estimate, inexact: float, spread: float) -> Probe:
+        """The same black box less an estimate of relative error `inexact`; what is left has this spread."""
+        return replace(self, known=known, inexact=inexact, growth=spread)
+
+    def bounds(self, xi: np.ndarray) -> np.ndarray:
+        """(n,): bounds on the errors of the answers at ξ."""
+        far = np.linalg.norm(xi, axis=1) / math.sqrt(self.d)
+        return np.asarray(self.unit * (self.size + self.size * far) + self.quantum.absolute)
+
+    def rounding(self, t: np.ndarray) -> np.ndarray:
+        """A bound on the errors at places t of a line whose direction has length √d."""
+        return np.asarray((self.unit + self.inexact) * self.size * (2 + np.abs(t)) + self.quantum.absolute)
 
     @property
     def unit(self) -> float:
@@ -96,22 +109,8 @@ class Probe:
 
     def noise(self) -> float:
         """A bound on the errors of answers around the centre."""
-        return self.unit * (self.size + self.growth) + self.quantum.absolute
+        return (self.unit + self.inexact) * 2 * self.size + self.quantum.absolute
 
-    def seen(self, Y: np.ndarray) -> Probe:
-        """With the format that more answers show."""
-        return replace(self, quantum=Quantum.of(Y))
-
-
-@dataclass(frozen=True)
-class LineRounding:
-    """A bound on the errors of answers at places t of a line whose direction has length √d."""
-
-    unit: float
-    absolute: float
-    size: float
-    growth: float
-    inexact: float = 0.0  # relative error of an estimate that was subtracted
-
-    def __call__(self, t: np.ndarray) -> np.ndarray:
-        return np.asarray((self.unit + self.inexact) * (self.size + self.growth * (1 + np.abs(t))) + self.absolute)
+    def seen(self) -> Probe:
+        """With the format that all answers so far show."""
+        return replace(self, quantum=Quantum.of(self.oracle.rows[1]))

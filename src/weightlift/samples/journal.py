@@ -2,7 +2,7 @@
 
 The file begins with one line of JSON; every batch follows as one record
 
-    rows n (8 bytes), outputs m (8 bytes), CRC-32 of what follows (8 bytes), X (8 n d bytes), Y (8 n m bytes)
+    rows n, outputs m, CRC-32 of X and Y, whether the rows were asked before (8 bytes each), X (8 n d), Y (8 n m)
 
 of little-endian integers and float64. A record is appended by one write and flushed to disk; a tail that was torn by a crash is
 recognised by its length or checksum and cut off. A lock keeps a second process out.
@@ -21,7 +21,7 @@ import numpy as np
 from weightlift.errors import FileFormatError
 
 FORMAT, VERSION = "weightlift.journal", 1
-HEAD = struct.Struct("<QQQ")
+HEAD = struct.Struct("<QQQQ")
 
 
 class Journal:
@@ -30,6 +30,7 @@ class Journal:
     def __init__(self, path: str | os.PathLike[str], n_inputs: int) -> None:
         self.path, self.n_inputs, self.n_outputs = Path(path), n_inputs, 0
         self._answers: dict[bytes, np.ndarray] = {}
+        self._second: dict[bytes, np.ndarray] = {}  # to rows that were asked twice
         self._file = open(self.path, "a+b")  # noqa: SIM115 - it stays open with the journal
         _lock(self._file.fileno(), self.path)
         self._read()
@@ -37,17 +38,18 @@ class Journal:
     def __len__(self) -> int:
         return len(self._answers)
 
-    def look_up(self, X: np.ndarray) -> np.ndarray | None:
-        """The answers to all rows of X, or None if one of them is missing."""
-        found = [self._answers.get(row.tobytes()) for row in X]
+    def look_up(self, X: np.ndarray, *, anew: bool = False) -> np.ndarray | None:
+        """The answers to all rows of X, or None if one of them is missing; anew: their second answers."""
+        answers = self._second if anew else self._answers
+        found = [answers.get(row.tobytes()) for row in X]
         return None if any(answer is None for answer in found) else np.array(found)
 
-    def write(self, X: np.ndarray, Y: np.ndarray) -> None:
+    def write(self, X: np.ndarray, Y: np.ndarray, *, anew: bool = False) -> None:
         body = np.ascontiguousarray(X, "<f8").tobytes() + np.ascontiguousarray(Y, "<f8").tobytes()
-        self._file.write(HEAD.pack(len(X), Y.shape[1], zlib.crc32(body)) + body)
+        self._file.write(HEAD.pack(len(X), Y.shape[1], zlib.crc32(body), anew) + body)
         self._file.flush()
         os.fsync(self._file.fileno())
-        self._keep(X, Y)
+        self._keep(X, Y, anew)
 
     def close(self) -> None:
         self._file.close()
@@ -82,11 +84,11 @@ class Journal:
                 f"journal {self.path} belongs to an oracle with {header.get('n_inputs')} inputs, not {self.n_inputs}; name another."
             )
 
-    def _record(self) -> tuple[np.ndarray, np.ndarray] | None:
+    def _record(self) -> tuple[np.ndarray, np.ndarray, bool] | None:
         head = self._file.read(HEAD.size)
         if len(head) < HEAD.size:
             return None
-        n, m, checksum = HEAD.unpack(head)
+        n, m, checksum, anew = HEAD.unpack(head)
         size = 8 * n * (self.n_inputs + m)
         if size > os.fstat(self._file.fileno()).st_size:
             return None
@@ -94,11 +96,12 @@ class Journal:
         if len(body) < size or zlib.crc32(body) != checksum:
             return None
         values = np.frombuffer(body, "<f8")
-        return values[: n * self.n_inputs].reshape(n, self.n_inputs), values[n * self.n_inputs :].reshape(n, m)
+        rows, answers = values[: n * self.n_inputs], values[n * self.n_inputs :]
+        return rows.reshape(n, self.n_inputs), answers.reshape(n, m), bool(anew)
 
-    def _keep(self, X: np.ndarray, Y: np.ndarray) -> None:
+    def _keep(self, X: np.ndarray, Y: np.ndarray, anew: bool) -> None:
         self.n_outputs = Y.shape[1]
-        self._answers.update((row.tobytes(), answer) for row, answer in zip(X, Y, strict=True))
+        (self._second if anew else self._answers).update((row.tobytes(), answer) for row, answer in zip(X, Y, strict=True))
 
 
 def _lock(descriptor: int, path: Path) -> None:

@@ -83,13 +83,13 @@ class Oracle:
             return np.empty((0, self.n_inputs)), np.empty((0, self.n_outputs or 1))
         return np.concatenate(self._X), np.concatenate(self._Y)
 
-    def ask(self, X: np.ndarray) -> np.ndarray:
-        """The answers (n, m) to the rows of X (n, d)."""
+    def ask(self, X: np.ndarray, *, anew: bool = False) -> np.ndarray:
+        """The answers (n, m) to the rows of X (n, d). anew: rows that were asked before, whose second answer is wanted."""
         X = np.ascontiguousarray(X, dtype=np.float64)
         if len(X) > self.left:
             raise BudgetError(f"{len(X)} more queries are needed and the budget leaves {self.left} of {self.budget}.")
         size = self.batch_size or LIMITS.batch
-        parts = [self._batch(X[i : i + size]) for i in range(0, len(X), size)]
+        parts = [self._batch(X[i : i + size], anew) for i in range(0, len(X), size)]
         return np.concatenate(parts) if parts else np.empty((0, self.n_outputs or 1))
 
     def draw(self, n: int, *, center: Any = 0.0, scale: Any = 1.0, rng: np.random.Generator) -> ArraySamples:
@@ -102,12 +102,12 @@ class Oracle:
         if self._book is not None:
             self._book.close()
 
-    def _batch(self, X: np.ndarray) -> np.ndarray:
-        Y = None if self._book is None else self._book.look_up(X)
+    def _batch(self, X: np.ndarray, anew: bool) -> np.ndarray:
+        Y = None if self._book is None else self._book.look_up(X, anew=anew)
         if Y is None:
             Y = self._answered(X)
             if self._book is not None:
-                self._book.write(X, Y)
+                self._book.write(X, Y, anew=anew)
         else:
             self.replayed += len(X)
         self.queries += len(X)
@@ -164,8 +164,6 @@ class Oracle:
         return math.inf if self.max_time is None else self.max_time - (time.monotonic() - self._began)
 
     def _checked(self, answer: Any, n: int) -> np.ndarray:
-        if hasattr(answer, "detach"):  # a PyTorch tensor that remembers its gradient
-            answer = answer.detach()
         try:
             Y = np.asarray(to_numpy(answer) if is_array(answer) else answer)
             if np.iscomplexobj(Y):

@@ -1,0 +1,39 @@
+"""The first queries: does the oracle answer, in order, alike when asked again, and not the same to everything?"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from weightlift.errors import OracleError
+from weightlift.extract.estimate import Frame
+from weightlift.extract.probe import Probe
+from weightlift.samples.oracle import Oracle
+
+ROWS, AGAIN = 8, 4  # rows asked, and rows asked once more, in another order
+SAME = 1e-3  # relative: answers that differ by less are one answer with noise or rounding
+
+
+def first_look(oracle: Oracle, frame: Frame, rng: np.random.Generator) -> tuple[Probe, float]:
+    """The probe, and the size of the noise: the largest difference between two answers to one row, 0 if there is none."""
+    xi = rng.standard_normal((ROWS, oracle.n_inputs))
+    Y = oracle.ask(frame.out(xi))
+    order = rng.permutation(ROWS)[:AGAIN]
+    again = oracle.ask(frame.out(xi[order]), anew=True)
+    spread = float(np.abs(Y - Y.mean(axis=0)).max())
+    if spread <= 1e-14 * float(np.abs(Y).max(initial=0.0)):
+        raise OracleError(
+            f"the oracle is constant: {ROWS} random rows were all answered by {Y[0, 0]:.6g}. Widen `scale` or move `center`."
+        )
+    noise = float(np.abs(again - Y[order]).max())
+    if noise > SAME * spread and _permuted(Y[order], again, SAME * spread):
+        raise OracleError(
+            "the oracle answers out of order: rows asked again had the same answers in other places. Return one answer a row, "
+            "in the order of the rows."
+        )
+    probe = Probe.of(oracle, frame, xi, Y)
+    return probe, noise if noise > probe.noise() * 8 else 0.0
+
+
+def _permuted(before: np.ndarray, after: np.ndarray, tolerance: float) -> bool:
+    gaps = np.abs(before[:, None, :] - after[None, :, :]).max(axis=2)
+    return bool((gaps.min(axis=1) <= tolerance).all())

@@ -1,0 +1,136 @@
+"""The ways from a black box to an estimate: lines for kinked φ, derivatives for smooth φ, samples for what is left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from weightlift.activations import Activation
+from weightlift.extract.estimate import Estimate
+from weightlift.extract.fresh import fresh_rows, rows_needed
+from weightlift.extract.kinked import by_line, is_straight, slopes_of
+from weightlift.extract.orientation import turned
+from weightlift.extract.polish import polish
+from weightlift.extract.probe import Probe
+from weightlift.extract.smooth import Local, Span, directions, find_span, local, numbers
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Numbers that the routes share."""
+
+    rounds: int = 6  # searches on what is left
+    tried: int = 12  # random rows that look for what is left before all fresh rows are asked for
+    rough: float = 1e-4  # relative error that is allowed before the polish
+    agrees: float = 4.0  # largest residual in units of the bound on an answer's error
+    lines: int = 2  # lines that must be straight at the end
+    dense: int = 4500  # most parameters of the polish, whose equations are dense
+    spots: int = 5  # places of Hessians at most
+
+
+LIMITS = Limits()
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """An estimate, the fresh rows it was compared with, and whether it explains them to the answers' precision."""
+
+    estimate: Estimate
+    xi: np.ndarray  # (n, d)
+    Y: np.ndarray  # (n, m)
+    explained: bool
+    notes: tuple[str, ...] = ()
+
+
+def lines_route(probe: Probe, activation: Activation, linear: bool | None, rng: np.random.Generator) -> Found:
+    """Lines until nothing bends; then fresh rows, and the polish on all that was asked."""
+    nothing = Estimate.nothing(probe.d, probe.oracle.n_outputs or 1, activation)
+    estimate = by_line(probe, nothing, rng)
+    empty = np.empty((0, probe.d))
+    if estimate is None:
+        note = "On random lines the answers are not piecewise linear with kinks that can be told apart."
+        return Found(nothing, empty, np.empty((0, len(nothing.c))), explained=False, notes=(note,))
+    estimate, xi, Y = _until_straight(probe, estimate, rng)
+    missing = max(0, int(min(rows_needed(estimate, kinked=True) - len(xi), probe.oracle.left)))
+    more = fresh_rows(missing, estimate, rng)
+    xi, Y = np.vstack([xi, more]), np.vstack([Y, probe.ask(more)])
+    estimate = _polished(probe, estimate, linear)
+    explained = agrees(probe, estimate, xi, Y)
+    return Found(estimate, xi, Y, explained)
+
+
+def _until_straight(probe: Probe, estimate: Estimate, rng: np.random.Generator) -> tuple[Estimate, np.ndarray, np.ndarray]:
+    """Further lines on what the estimate leaves, while random rows disagree or a line bends."""
+    xi, Y = np.empty((0, probe.d)), np.empty((0, len(estimate.c)))
+    for _ in range(LIMITS.rounds):
+        more = fresh_rows(LIMITS.tried, estimate, rng)
+        xi, Y = np.vstack([xi, more]), np.vstack([Y, probe.ask(more)])
+        rest = probe.without(estimate, LIMITS.rough, float(np.abs(Y - estimate(xi)).max()))
+        if agrees(rest, estimate, xi, Y) and all(is_straight(rest, rng) for _ in range(LIMITS.lines)):
+            break
+        found = by_line(rest, estimate, rng)
+        if found is None or found.k == estimate.k:
+            break
+        estimate = found
+    return estimate, xi, Y
+
+
+def derivatives_route(
+    probe: Probe, candidates: tuple[Activation, ...], most: int | None, linear: bool | None, rng: np.random.Generator
+) -> Found:
+    """Span, Hessians, numbers, polish; another Hessian while fresh rows disagree."""
+    span = find_span(probe, most, rng)
+    spots = [local(probe, span.U, rng) for _ in range(2)]
+    wide = Estimate(span.U, np.zeros(span.U.shape[1]), np.zeros((span.U.shape[1], span.gradient.shape[1])),
+                    np.zeros_like(span.gradient), np.zeros(span.gradient.shape[1]), candidates[0])
+    wide = replace(wide, V=span.gradient) if span.linear else wide
+    n = int(min(rows_needed(wide, kinked=False), probe.oracle.left))
+    xi = rng.standard_normal((n, probe.d))
+    Y = probe.ask(xi)
+    best: Found | None = None
+    while True:
+        for found in _fits(probe, span, spots, candidates, xi, Y, linear, rng):
+            if best is None or _residual(found) < _residual(best):
+                best = found
+            if best.explained:
+                return best
+        if len(spots) == LIMITS.spots or probe.oracle.left < len(spots[0].gradient) ** 2:
+            break
+        spots.append(local(probe, span.U, rng))
+    note = f"Gradients span {span.U.shape[1]} directions, and no fit of as many units explains random rows."
+    nothing = Estimate.nothing(probe.d, Y.shape[1], candidates[0])
+    return replace(best, notes=(note,)) if best else Found(nothing, xi, Y, explained=False, notes=(note,))
+
+
+def _fits(probe, span, spots, candidates, xi, Y, linear, rng):  # type: ignore[no-untyped-def]
+    for other in spots[:-1]:
+        N = directions(other, spots[-1], rng)
+        if N is None or np.linalg.cond(N) > 1e8:
+            continue
+        rows = probe.frame.into(probe.oracle.rows[0]), probe.oracle.rows[1]
+        for activation in candidates:
+            estimate = numbers(N, span, tuple(spots), rows, activation)
+            estimate = _polished(probe, estimate, span.linear if linear is None else linear)
+            yield Found(estimate, xi, Y, agrees(probe, estimate, xi, Y))
+
+
+def _residual(found: Found) -> float:
+    return float(np.abs(found.Y - found.estimate(found.xi)).max(initial=0.0))
+
+
+def agrees(probe: Probe, estimate: Estimate, xi: np.ndarray, Y: np.ndarray) -> bool:
+    """Whether the estimate is right to the answers' precision, or to what the probe allows for an inexact one."""
+    bound = probe.bounds(xi) * (probe.unit + probe.inexact) / probe.unit
+    return bool((np.abs(Y - estimate(xi)).max(axis=1, initial=0.0) <= LIMITS.agrees * bound).all())
+
+
+def _polished(probe: Probe, estimate: Estimate, linear: bool | None) -> Estimate:
+    """The fit to all answers, weighted by their precision; too many parameters are left as they are."""
+    X, Y = probe.oracle.rows
+    xi = probe.frame.into(X)
+    if estimate.k * (len(estimate.N) + 1 + len(estimate.c)) > LIMITS.dense:
+        return estimate
+    weights = 1.0 / probe.bounds(xi)
+    free = bool(estimate.V.any()) if linear is None else linear
+    return polish(estimate, xi, Y, linear=free, weights=weights / weights.max())
