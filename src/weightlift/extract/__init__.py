@@ -31,7 +31,7 @@ from weightlift.samples.oracle import Oracle, check_settings
 
 __all__ = ["Extraction", "extract"]
 
-SMOOTH = ("tanh", "gelu", "silu", "softplus", "erf", "elu", "sine")  # tried in turn; a sigmoid is a tanh
+SMOOTH = ("tanh", "softplus", "erf")  # tried in turn; a sigmoid is a tanh
 
 
 def extract(
@@ -77,6 +77,7 @@ def extract(
 
 def _extracted(box: Oracle, request: Request, began: float) -> Extraction:
     probe, noise = first_look(box, request.frame, request.rng)
+    probe = probe.calibrated(request.rng) if probe.quantum.coarse else probe
     found = _found(probe, request)
     network = found.estimate.network(request.frame, flat=box.flat)
     X = request.frame.out(found.xi)

@@ -11,6 +11,7 @@ Cost    (k + 1)(d − 1) + some 5 k queries for k units; the width is found.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,8 +29,10 @@ class Limits:
     """Numbers of the extraction by lines."""
 
     span: float = 1e3  # half the length of a line over the inputs' scale: P(|t| > s) = 2/(π s) for a unit's kink
-    span_coarse: float = 30.0  # the same for answers rounded to float32 or coarser, whose errors grow with the length
-    attempts: int = 3  # lines that may fail to resolve before the oracle is called something else
+    span_coarse: float = 300.0  # the same for answers rounded to float32 or coarser, whose errors grow with the length
+    knots: int = 24  # first pieces of coarse answers on each side of 0
+    beside: float = 0.02  # width of pairs of coarse answers over their interval: float32 then has slopes to a thousandth
+    attempts: int = 4  # lines that may fail to resolve before the oracle is called something else
     error: float = 1e-5  # relative, of the units that differences give: a smaller linear part is none
 
 
@@ -47,6 +50,8 @@ def by_line(probe: Probe, start: Estimate, rng: np.random.Generator) -> Estimate
         if broken.resolved:
             whole = start.joined(_estimate(jumps(probe.ask, line, broken), start.activation))
             return turned(whole, slopes_of(start.activation), LIMITS.error + probe.inexact) or whole
+        if broken.curved:
+            break
     return None
 
 
@@ -73,8 +78,13 @@ def _direction(d: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def _rebuilt(probe: Probe, line: Line) -> Broken:
-    span = LIMITS.span_coarse if probe.quantum.coarse else LIMITS.span
-    return broken_line(lambda t: probe.ask(line.at(t)), probe.rounding, (-span, span))
+    """f on the line. Pieces of coarse answers reach no further than the next of some knots, which are dense around 0."""
+    values = lambda t: probe.ask(line.at(t))  # noqa: E731
+    if not probe.quantum.coarse:
+        return broken_line(values, probe.rounding, (-LIMITS.span, LIMITS.span))
+    half = np.sinh(np.linspace(0.0, math.asinh(LIMITS.span_coarse), LIMITS.knots))
+    knots = tuple(float(t) for t in np.concatenate([-half[:0:-1], half]))
+    return broken_line(values, probe.rounding, knots, LIMITS.beside, LIMITS.beside)
 
 
 def _estimate(found: Jumps, activation: Activation) -> Estimate:

@@ -29,6 +29,7 @@ class Limits:
     certainty: float = 4.0  # width of a pair over the error of the place where the pieces meet
     widest: float = 0.2  # a pair wider than this part of its interval cannot tell kinks apart
     levels: int = 60  # splits, one inside the other
+    splits: tuple[int, int] = (150, 12)  # most pairs: so many, and so many a kink found; lines of 128 units took 4 a kink
 
 
 LIMITS = Limits()
@@ -55,22 +56,27 @@ class Broken:
     pieces: tuple[Piece, ...]  # k + 1
     edges: np.ndarray  # (k + 2,) the kinks between the ends of the line
     resolved: bool  # no kinks too close to be told apart, and every value explained
+    curved: bool = False  # splits found no pieces
 
 
-def broken_line(values: Values, rounding: Rounding, span: tuple[float, float]) -> Broken:
-    """Kinks and pieces of the function on the open interval `span`; most kinks should lie within a few units of 0."""
-    low, high = span
-    width = LIMITS.end * (high - low)
-    places = np.array([low, low + width, high - width, high])
-    found = values(places)
+def broken_line(
+    values: Values, rounding: Rounding, knots: tuple[float, ...], beside: float = LIMITS.beside, end: float = LIMITS.end
+) -> Broken:
+    """Kinks and pieces of the function between the first and the last knot; most kinks should lie within a few units of 0.
+
+    knots: places of the first pieces, two for exact values, more for coarse ones, whose pieces do not reach far. beside: half the
+    least width of a pair of values over that of its interval. end: the same of the first pieces, over the distance of the knots.
+    """
+    waiting, places, found = _first_gaps(values, rounding, np.array(knots), end)
     asked = [(places, found)]
-    waiting = [Gap(_piece(places[:2], found[:2], rounding), _piece(places[2:], found[2:], rounding))]
     kinks: list[float] = []
     for _ in range(LIMITS.levels):
         waiting = [gap for gap in waiting if not gap.straight(rounding)]
-        if not waiting or any(gap.narrow for gap in waiting):
+        if not waiting or any(gap.narrow(rounding, beside) for gap in waiting):
             break
-        plans = [gap.plan(rounding) for gap in waiting]
+        if sum(len(places) for places, _ in asked) // 2 > LIMITS.splits[0] + LIMITS.splits[1] * len(kinks):
+            return Broken(np.sort(np.array(kinks)), (), np.empty(0), resolved=False, curved=True)
+        plans = [gap.plan(rounding, beside) for gap in waiting]
         pairs = np.array([[t - h, t + h] for t, h in plans])
         answers = values(pairs.ravel()).reshape(len(plans), 2, -1)
         asked.append((pairs.ravel(), answers.reshape(pairs.size, -1)))
@@ -78,7 +84,19 @@ def broken_line(values: Values, rounding: Rounding, span: tuple[float, float]) -
         kinks += [step for step in steps if isinstance(step, float)]
         waiting = [gap for step in steps if isinstance(step, list) for gap in step]
     places, found = (np.concatenate(parts) for parts in zip(*asked, strict=True))
-    return _rebuilt(np.sort(np.array(kinks)), places, found, rounding, span, whole=not waiting)
+    return _rebuilt(np.sort(np.array(kinks)), places, found, rounding, (knots[0], knots[-1]), whole=not waiting)
+
+
+def _first_gaps(
+    values: Values, rounding: Rounding, knots: np.ndarray, end: float
+) -> tuple[list[Gap], np.ndarray, np.ndarray]:
+    """Pieces beside the knots, at the ends inwards, and the gaps between them; with all places and values."""
+    width = end * np.minimum(np.diff(knots, prepend=-np.inf), np.diff(knots, append=np.inf))
+    places = np.column_stack([knots, knots + np.where(np.arange(len(knots)) < len(knots) - 1, width, -width)])
+    places.sort(axis=1)
+    found = values(places.ravel()).reshape(len(knots), 2, -1)
+    pieces = [_piece(pair, pair_values, rounding) for pair, pair_values in zip(places, found, strict=True)]
+    return [Gap(*pair) for pair in itertools.pairwise(pieces)], places.ravel(), found.reshape(places.size, -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,12 +116,15 @@ class Gap:
         bend, gap, error = self._difference(rounding)
         return bool(np.linalg.norm(bend) <= 2 * (self.left.error + self.right.error) and np.linalg.norm(gap) <= 2 * error)
 
-    @property
-    def narrow(self) -> bool:
-        """Whether numbers end before kinks are told apart."""
-        return bool(LIMITS.beside * self.width <= 64 * np.spacing(max(abs(self.left.t), abs(self.right.t))))
+    def narrow(self, rounding: Rounding, beside: float) -> bool:
+        """Whether numbers, or the values' errors, end before kinks are told apart: a further piece would be lost in its error."""
+        h = beside * min(self.width, 1 + min(abs(self.left.t), abs(self.right.t)))
+        bend, gap, _ = self._difference(rounding)
+        largest = max(float(np.linalg.norm(bend)), float(np.linalg.norm(gap)) / self.width)
+        error = float(rounding(np.array([self.left.t, self.right.t])).max()) / h
+        return bool(h <= 32 * np.spacing(max(abs(self.left.t), abs(self.right.t))) or error > largest)
 
-    def plan(self, rounding: Rounding) -> tuple[float, float]:
+    def plan(self, rounding: Rounding, beside: float) -> tuple[float, float]:
         """(t, h): ask at t ± h."""
         bend, gap, error = self._difference(rounding)
         size = float(np.linalg.norm(bend))
@@ -112,7 +133,7 @@ class Gap:
             t, h = self.right.t - float(gap @ bend) / size**2, LIMITS.certainty * error / size
         if not (self.left.t + h < t < self.right.t - h and h < LIMITS.widest * self.width):
             t, h = _middle(self.left.t, self.right.t), 0.0
-        h = max(h, LIMITS.beside * min(self.width, 1 + abs(t)))
+        h = max(h, beside * min(self.width, 1 + abs(t)))
         return t, min(h, 0.5 * (t - self.left.t), 0.5 * (self.right.t - t))
 
     def next(self, pair: np.ndarray, found: np.ndarray, rounding: Rounding) -> float | list[Gap]:

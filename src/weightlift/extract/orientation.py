@@ -32,13 +32,15 @@ LIMITS = Limits()
 def turned(estimate: Estimate, slopes: tuple[float, float], error: float) -> Estimate | None:
     """The estimate with units flipped so that no linear part is left, to relative `error`; None if no flips do that."""
     total = slopes[0] + slopes[1]
+    if not estimate.k:
+        return None
     J = (estimate.N[:, None, :] * estimate.A.T[None, :, :]).reshape(-1, estimate.k)  # (d m, k)
     size = np.linalg.norm(J, axis=0)
-    scale = max(float(size.max(initial=0.0)), float(np.linalg.norm(estimate.V)))
+    scale = max(float(size.max()), float(np.linalg.norm(estimate.V)))
     target = estimate.V.reshape(-1)
     if np.linalg.norm(target) <= error * scale:
         return replace(estimate, V=np.zeros_like(estimate.V))
-    if total == 0 or not estimate.k:
+    if total == 0:
         return None
     target = -target / total
     independent = estimate.k <= len(J) and np.linalg.cond(J / size) < 0.1 / error

@@ -21,7 +21,8 @@ class Limits:
 
     ridges: tuple[float, ...] = (1e-12, 1e-8, 1e-6, 1e-4, 1e-2, 1.0)  # of JᵀJ with unit diagonal; the first is its rounding
     steps: int = 60
-    gain: float = 0.99  # a step that lowers the largest residual by less has reached its end
+    gain: float = 0.99  # a step that lowers the residual by less has reached its end …
+    end: float = 0.5  # … and so has one that lowers it by less where it is within the answers' errors already
 
 
 LIMITS = Limits()
@@ -30,7 +31,7 @@ LIMITS = Limits()
 def polish(
     estimate: Estimate, xi: np.ndarray, Y: np.ndarray, *, linear: bool = False, weights: np.ndarray | None = None
 ) -> Estimate:
-    """The least-squares fit to the answers Y (n, m) at ξ (n, d), from a start near it."""
+    """The least-squares fit to the answers Y (n, m) at ξ (n, d), from a start near it; weights: one over the answers' errors."""
     w = np.ones(len(xi)) if weights is None else weights
     best, level, choice = estimate, _level(estimate, xi, Y, w), 0
     for _ in range(LIMITS.steps):
@@ -47,7 +48,7 @@ def polish(
                 break
         else:
             return best
-        small = reached > LIMITS.gain * level and choice == 0
+        small = choice == 0 and reached > (LIMITS.gain if reached > np.sqrt(Y.size) else LIMITS.end) * level
         best, level = after, reached
         if small:
             return best

@@ -24,6 +24,8 @@ class Limits:
 
     decimals: int = 12  # decimal places that are looked for; beyond them float64 has too few digits left to tell
     few: int = 6  # answers that must agree on a format before it is believed
+    points: int = 12  # answers that show the error of coarse ones
+    short: float = 1e-4  # length of their line over the inputs' scale
     roundings: float = 4.0  # errors of an answer in units of √d roundings of its largest term
 
 
@@ -69,6 +71,7 @@ class Probe:
     quantum: Quantum
     size: float  # of the terms of f around ξ = 0
     growth: float  # of the terms of f with ‖ξ‖/√d
+    measured: float | None = None  # relative error of coarse answers
     known: Estimate | None = None  # subtracted from all answers
     inexact: float = 0.0  # its relative error
 
@@ -88,9 +91,9 @@ class Probe:
         Y = self.oracle.ask(self.frame.out(xi))
         return Y if self.known is None else Y - self.known(xi)
 
-    def without(self, known: Estimate, inexact: float, spread: float) -> Probe:
-        """The same black box less an estimate of relative error `inexact`; what is left has this spread."""
-        return replace(self, known=known, inexact=inexact, growth=spread)
+    def without(self, known: Estimate, inexact: float) -> Probe:
+        """The same black box less an estimate of relative error `inexact`."""
+        return replace(self, known=known, inexact=inexact)
 
     def bounds(self, xi: np.ndarray) -> np.ndarray:
         """(n,): bounds on the errors of the answers at ξ."""
@@ -101,9 +104,21 @@ class Probe:
         """A bound on the errors at places t of a line whose direction has length √d."""
         return np.asarray((self.unit + self.inexact) * self.size * (2 + np.abs(t)) + self.quantum.absolute)
 
+    def calibrated(self, rng: np.random.Generator) -> Probe:
+        """With the error of coarse answers as it is seen: what a parabola leaves of some on a short line."""
+        xi, u = rng.standard_normal((2, self.d))
+        t = np.linspace(-1.0, 1.0, LIMITS.points)
+        Y = self.ask(xi + LIMITS.short * t[:, None] * u)
+        P = np.polynomial.polynomial.polyvander(t, 2)
+        rest = Y - P @ np.linalg.lstsq(P, Y, rcond=None)[0]
+        error = LIMITS.roundings * max(float(np.abs(rest).max()), self.quantum.relative * float(np.abs(Y).max()))
+        return replace(self, measured=error / (2 * self.size))
+
     @property
     def unit(self) -> float:
         """Relative rounding error of a sum of d terms."""
+        if self.measured is not None:
+            return self.measured
         far = float(np.max(np.abs(self.frame.center) / self.frame.scale, initial=0.0)) * 2.0**-53  # of x itself
         return LIMITS.roundings * math.sqrt(self.d) * (self.quantum.relative + far)
 

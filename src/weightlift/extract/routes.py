@@ -9,11 +9,10 @@ import numpy as np
 from weightlift.activations import Activation
 from weightlift.extract.estimate import Estimate
 from weightlift.extract.fresh import fresh_rows, rows_needed
-from weightlift.extract.kinked import by_line, is_straight, slopes_of
-from weightlift.extract.orientation import turned
+from weightlift.extract.kinked import by_line, is_straight
 from weightlift.extract.polish import polish
 from weightlift.extract.probe import Probe
-from weightlift.extract.smooth import Local, Span, directions, find_span, local, numbers
+from weightlift.extract.smooth import directions, find_span, local, numbers
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,9 @@ class Limits:
     tried: int = 12  # random rows that look for what is left before all fresh rows are asked for
     rough: float = 1e-4  # relative error that is allowed before the polish
     agrees: float = 4.0  # largest residual in units of the bound on an answer's error
-    lines: int = 2  # lines that must be straight at the end
+    whole: int = 3  # starts from nothing
+    coarse: float = 3e4  # error of units from coarse differences over that of the answers
+    evidence: int = 64  # random rows that show that nothing explains them
     dense: int = 4500  # most parameters of the polish, whose equations are dense
     spots: int = 5  # places of Hessians at most
 
@@ -46,34 +47,53 @@ class Found:
 def lines_route(probe: Probe, activation: Activation, linear: bool | None, rng: np.random.Generator) -> Found:
     """Lines until nothing bends; then fresh rows, and the polish on all that was asked."""
     nothing = Estimate.nothing(probe.d, probe.oracle.n_outputs or 1, activation)
-    estimate = by_line(probe, nothing, rng)
-    empty = np.empty((0, probe.d))
-    if estimate is None:
+    best: Found | None = None
+    for _ in range(LIMITS.whole):
+        estimate = by_line(probe, nothing, rng)
+        if estimate is None:
+            break
+        found = _completed(probe, estimate, linear, rng)
+        best = found if best is None or _residual(found) < _residual(best) else best
+        if best.explained:
+            return best
+    if best is None:
         note = "On random lines the answers are not piecewise linear with kinks that can be told apart."
-        return Found(nothing, empty, np.empty((0, len(nothing.c))), explained=False, notes=(note,))
-    estimate, xi, Y = _until_straight(probe, estimate, rng)
-    missing = max(0, int(min(rows_needed(estimate, kinked=True) - len(xi), probe.oracle.left)))
-    more = fresh_rows(missing, estimate, rng)
-    xi, Y = np.vstack([xi, more]), np.vstack([Y, probe.ask(more)])
-    estimate = _polished(probe, estimate, linear)
-    explained = agrees(probe, estimate, xi, Y)
-    return Found(estimate, xi, Y, explained)
+        return unexplained(probe, nothing, note, rng)
+    note = "A piecewise linear network of one hidden layer that fits random lines does not explain random rows."
+    return replace(best, notes=(*best.notes, note))
 
 
-def _until_straight(probe: Probe, estimate: Estimate, rng: np.random.Generator) -> tuple[Estimate, np.ndarray, np.ndarray]:
-    """Further lines on what the estimate leaves, while random rows disagree or a line bends."""
+def _completed(probe: Probe, estimate: Estimate, linear: bool | None, rng: np.random.Generator) -> Found:
+    """Further lines on what the estimate leaves; fresh rows; the polish."""
+    rough = max(LIMITS.rough, LIMITS.coarse * probe.unit)
     xi, Y = np.empty((0, probe.d)), np.empty((0, len(estimate.c)))
     for _ in range(LIMITS.rounds):
         more = fresh_rows(LIMITS.tried, estimate, rng)
         xi, Y = np.vstack([xi, more]), np.vstack([Y, probe.ask(more)])
-        rest = probe.without(estimate, LIMITS.rough, float(np.abs(Y - estimate(xi)).max()))
-        if agrees(rest, estimate, xi, Y) and all(is_straight(rest, rng) for _ in range(LIMITS.lines)):
+        rest = probe.without(estimate, rough)
+        if agrees(rest, estimate, xi, Y) and (probe.quantum.coarse or is_straight(rest, rng)):
             break
         found = by_line(rest, estimate, rng)
         if found is None or found.k == estimate.k:
             break
         estimate = found
-    return estimate, xi, Y
+    missing = max(0, int(min(rows_needed(estimate, kinked=True) - len(xi), probe.oracle.left)))
+    more = fresh_rows(missing, estimate, rng)
+    xi, Y = np.vstack([xi, more]), np.vstack([Y, probe.ask(more)])
+    estimate = _polished(probe, estimate, linear)
+    explained = agrees(probe, estimate, xi, Y)
+    if explained and not probe.quantum.coarse:
+        explained = is_straight(probe.without(estimate, LIMITS.agrees * probe.unit), rng)
+    return Found(estimate, xi, Y, explained)
+
+
+def unexplained(probe: Probe, nothing: Estimate, note: str, rng: np.random.Generator) -> Found:
+    """Random rows that show that nothing explains them."""
+    xi = rng.standard_normal((int(min(LIMITS.evidence, probe.oracle.left)), probe.d))
+    Y = probe.ask(xi)
+    basis = np.column_stack([np.ones(len(xi)), xi])
+    fit = np.linalg.lstsq(basis, Y, rcond=None)[0] if len(xi) else np.zeros((probe.d + 1, len(nothing.c)))
+    return Found(replace(nothing, c=fit[0], V=fit[1:]), xi, Y, explained=False, notes=(note,))
 
 
 def derivatives_route(
@@ -100,7 +120,7 @@ def derivatives_route(
         spots.append(local(probe, span.U, rng))
     note = f"Gradients span {span.U.shape[1]} directions, and no fit of as many units explains random rows."
     nothing = Estimate.nothing(probe.d, Y.shape[1], candidates[0])
-    return replace(best, notes=(note,)) if best else Found(nothing, xi, Y, explained=False, notes=(note,))
+    return replace(best, notes=(note,)) if best else unexplained(probe, nothing, note, rng)
 
 
 def _fits(probe, span, spots, candidates, xi, Y, linear, rng):  # type: ignore[no-untyped-def]
@@ -133,4 +153,4 @@ def _polished(probe: Probe, estimate: Estimate, linear: bool | None) -> Estimate
         return estimate
     weights = 1.0 / probe.bounds(xi)
     free = bool(estimate.V.any()) if linear is None else linear
-    return polish(estimate, xi, Y, linear=free, weights=weights / weights.max())
+    return polish(estimate, xi, Y, linear=free, weights=weights)
