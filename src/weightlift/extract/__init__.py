@@ -16,16 +16,16 @@ import numpy as np
 
 from weightlift import activations
 from weightlift.activations import Activation
-from weightlift.certificate import certify
-from weightlift.errors import BudgetError
+from weightlift.errors import ArgumentError, BudgetError
 from weightlift.extract.adapters import as_function
-from weightlift.extract.estimate import Estimate
 from weightlift.extract.extraction import Extraction
 from weightlift.extract.first_look import first_look
+from weightlift.extract.judge import judge
 from weightlift.extract.kinked import piecewise_linear
+from weightlift.extract.noisy import by_samples
 from weightlift.extract.probe import Probe
 from weightlift.extract.request import Request
-from weightlift.extract.routes import Found, derivatives_route, lines_route
+from weightlift.extract.routes import Found, derivatives_route, from_nothing, lines_route
 from weightlift.samples import open as open_samples
 from weightlift.samples.oracle import Oracle, check_settings
 
@@ -77,13 +77,19 @@ def extract(
 
 def _extracted(box: Oracle, request: Request, began: float) -> Extraction:
     probe, noise = first_look(box, request.frame, request.rng)
+    if noise:
+        return _of_noisy(probe, request, noise, began)
     probe = probe.calibrated(request.rng) if probe.quantum.coarse else probe
-    found = _found(probe, request)
+    try:
+        found = _found(probe, request)
+    except BudgetError as error:
+        found = from_nothing(probe, request.activation or activations.get("relu"), f"The budget is spent: {error}")
     network = found.estimate.network(request.frame, flat=box.flat)
-    X = request.frame.out(found.xi)
-    y = found.Y[:, 0] if box.flat else found.Y
-    fresh = open_samples(X, y)
-    certificate = certify(network, fresh, bias=True, offset=True, rng=request.rng)
+    fresh = open_samples(request.frame.out(found.xi), found.Y[:, 0] if box.flat else found.Y)
+    certificate = judge(found, probe, network, fresh, request.rng)
+    if request.n_units is not None and network.n_units > request.n_units:
+        wide = f"{network.n_units} units were found, and n_units allows {request.n_units}."
+        certificate = certificate.refused(wide)
     return Extraction(
         network,
         certificate,
@@ -95,7 +101,22 @@ def _extracted(box: Oracle, request: Request, began: float) -> Extraction:
         fresh,
         box.rows,
         found.notes,
+        _unseen(found, probe, request),
     )
+
+
+def _of_noisy(probe: Probe, request: Request, noise: float, began: float) -> Extraction:
+    """Averages in place of differences: the recovery from random rows, with its certificate."""
+    if request.activation is None:
+        raise ArgumentError("activation='auto' needs answers without noise; name the activation.")
+    if (probe.oracle.n_outputs or 1) > 1:
+        raise ArgumentError("the oracle has several outputs and noise; extract one output at a time: lambda X: f(X)[:, 0].")
+    found, rows = by_samples(probe, request.n_units, request.activation, request.rng)
+    box = probe.oracle
+    note = f"The same row was answered differently, by up to {noise:.2g}: noise, of which rows are averaged."
+    cost = box.queries, box.calls, box.replayed
+    seconds = time.perf_counter() - began
+    return Extraction(found.network, found.certificate, *cost, probe.quantum.name, seconds, rows, box.rows, (note,))
 
 
 def _found(probe: Probe, request: Request) -> Found:
@@ -106,3 +127,15 @@ def _found(probe: Probe, request: Request) -> Found:
             return found
     candidates = (phi,) if phi is not None else tuple(activations.get(name) for name in SMOOTH)
     return derivatives_route(probe, candidates, request.n_units, request.linear, request.rng)
+
+
+def _unseen(found: Found, probe: Probe, request: Request) -> tuple[str, ...]:
+    """What no query could show."""
+    if not found.explained:
+        return ()
+    small = f"a unit whose part of f is below {probe.noise():.1g} around the centre, the error of the answers"
+    if request.n_units is None or found.estimate.k >= request.n_units:
+        return (small,)
+    missing = request.n_units - found.estimate.k
+    dead = f"{missing} of the {request.n_units} units allowed: they are dead, linear or double in the probed region"
+    return (dead, small)

@@ -23,11 +23,17 @@ def rows_needed(estimate: Estimate, *, kinked: bool) -> int:
     With m outputs every row is m equations, and fewer rows test what they cannot prove.
     """
     d, k, m = len(estimate.N), estimate.k, len(estimate.c)
-    linear = d * m if estimate.V.any() else 0
-    parameters = k * (d + 1 + m) + m + linear - (k if estimate.activation.degree else 0)
+    p = degrees_of_freedom(estimate)
     if m > 1:
-        return math.ceil(SPARE * parameters / m) + MARGIN + 2 * k
-    return math.ceil(SPARE * (max(parameters, (d + 2) * (k + 1)) if kinked else parameters)) + MARGIN
+        return math.ceil(SPARE * p / m) + MARGIN + 2 * k
+    return math.ceil(SPARE * (max(p, (d + 2) * (k + 1)) if kinked else p)) + MARGIN
+
+
+def degrees_of_freedom(estimate: Estimate) -> int:
+    """Parameters that answers can see: the scale of homogeneous units is none."""
+    d, k, m = len(estimate.N), estimate.k, len(estimate.c)
+    linear = d * m if estimate.V.any() else 0
+    return k * (d + 1 + m) + m + linear - (k if estimate.activation.degree else 0)
 
 
 def fresh_rows(n: int, estimate: Estimate, rng: np.random.Generator) -> np.ndarray:

@@ -35,7 +35,7 @@ def polish(
     w = np.ones(len(xi)) if weights is None else weights
     best, level, choice = estimate, _level(estimate, xi, Y, w), 0
     for _ in range(LIMITS.steps):
-        J, r = _jacobian(best, xi, linear, w), ((Y - best(xi)) * w[:, None]).T.ravel()
+        J, r = jacobian(best, xi, linear, w), ((Y - best(xi)) * w[:, None]).T.ravel()
         length = np.linalg.norm(J, axis=0)
         length[length == 0] = 1.0
         J /= length
@@ -59,7 +59,7 @@ def _level(estimate: Estimate, xi: np.ndarray, Y: np.ndarray, w: np.ndarray) -> 
     return float(np.linalg.norm((Y - estimate(xi)) * w[:, None]))
 
 
-def _jacobian(f: Estimate, xi: np.ndarray, linear: bool, w: np.ndarray) -> np.ndarray:
+def jacobian(f: Estimate, xi: np.ndarray, linear: bool, w: np.ndarray) -> np.ndarray:
     """(m n, p): rows of output 1 first; columns n₁ … n_k (d each), β, A (k m), c, V."""
     n, d = xi.shape
     m, k = len(f.c), f.k

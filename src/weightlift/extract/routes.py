@@ -88,11 +88,19 @@ def _completed(probe: Probe, estimate: Estimate, linear: bool | None, rng: np.ra
 
 
 def unexplained(probe: Probe, nothing: Estimate, note: str, rng: np.random.Generator) -> Found:
-    """Random rows that show that nothing explains them."""
+    """Random rows that show that nothing explains them, and the affine function nearest to them."""
     xi = rng.standard_normal((int(min(LIMITS.evidence, probe.oracle.left)), probe.d))
-    Y = probe.ask(xi)
-    basis = np.column_stack([np.ones(len(xi)), xi])
-    fit = np.linalg.lstsq(basis, Y, rcond=None)[0] if len(xi) else np.zeros((probe.d + 1, len(nothing.c)))
+    return _affine(xi, probe.ask(xi), nothing, note)
+
+
+def from_nothing(probe: Probe, activation: Activation, note: str) -> Found:
+    """The affine function nearest to all that was asked, where the budget allowed no more."""
+    X, Y = probe.oracle.rows
+    return _affine(probe.frame.into(X), Y, Estimate.nothing(probe.d, Y.shape[1], activation), note)
+
+
+def _affine(xi: np.ndarray, Y: np.ndarray, nothing: Estimate, note: str) -> Found:
+    fit = np.linalg.lstsq(np.column_stack([np.ones(len(xi)), xi]), Y, rcond=None)[0]
     return Found(replace(nothing, c=fit[0], V=fit[1:]), xi, Y, explained=False, notes=(note,))
 
 
