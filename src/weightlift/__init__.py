@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from weightlift.certificate import Certificate, Status, certify
     from weightlift.decomposition import decompose
     from weightlift.estimator import OneHiddenLayerClassifier, OneHiddenLayerRegressor
+    from weightlift.extraction import Extraction, extract
     from weightlift.geometry import distance
     from weightlift.matching import match
     from weightlift.network import Network
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Certificate": "certificate",
+    "Extraction": "extraction",
     "Network": "network",
     "OneHiddenLayerClassifier": "estimator",
     "OneHiddenLayerRegressor": "estimator",
@@ -49,6 +51,7 @@ _HOMES = {
     "decompose": "decomposition",
     "distance": "geometry",
     "draw": "teachers",
+    "extract": "extraction",
     "match": "matching",
     "recover": "recovery",
 }
@@ -73,6 +76,7 @@ _MODULES = {
 
 __all__ = [
     "Certificate",
+    "Extraction",
     "Network",
     "OneHiddenLayerClassifier",
     "OneHiddenLayerRegressor",
@@ -89,6 +93,7 @@ __all__ = [
     "draw",
     "errors",
     "export",
+    "extract",
     "hermite",
     "identifiability",
     "initialization",

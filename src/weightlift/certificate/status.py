@@ -73,7 +73,9 @@ class Certificate:
 
     @property
     def status(self) -> Status:
-        """The weakest of the units' verdicts."""
+        """The weakest of the units' verdicts; without units, whether anything fails."""
+        if not self._unit_status:
+            return Status.FAILED if self.failing else Status.EXACT
         return max(self._unit_status, key=list(Status).index)
 
     def __bool__(self) -> bool:

@@ -1,4 +1,4 @@
-"""The command line: `weightlift demo | recover | predict | show | convert | diagnose | reproduce`.
+"""The command line: `weightlift demo | recover | extract | predict | show | convert | diagnose | reproduce`.
 
 One file a command. Numerical packages load when a command runs, so that `weightlift --help` answers at once.
 Exit codes: 0 when the network is certified (or nothing was to be certified), 3 when it is not, 2 for a mistake in usage.
@@ -16,13 +16,14 @@ from weightlift.cli.console import Commands
 from weightlift.cli.convert import convert
 from weightlift.cli.demo import demo
 from weightlift.cli.diagnose import diagnose
+from weightlift.cli.extract import extract
 from weightlift.cli.predict import predict
 from weightlift.cli.recover import recover
 from weightlift.cli.reproduce import reproduce
 from weightlift.cli.show import show
 
 app = typer.Typer(name="weightlift", cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False)
-for command in (demo, recover, predict, show, convert, diagnose, reproduce):
+for command in (demo, recover, extract, predict, show, convert, diagnose, reproduce):
     app.command()(command)
 
 
@@ -50,6 +51,7 @@ def weightlift(
     Examples
       weightlift demo
       weightlift recover data.csv --target y --units 5 --out net.safetensors
+      weightlift extract model.onnx --inputs 20
       weightlift show net.safetensors
       weightlift predict net.safetensors new.csv > predictions.txt
       weightlift reproduce zhong2017 fig1a

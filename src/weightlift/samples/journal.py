@@ -32,8 +32,12 @@ class Journal:
         self._answers: dict[bytes, np.ndarray] = {}
         self._second: dict[bytes, np.ndarray] = {}  # to rows that were asked twice
         self._file = open(self.path, "a+b")  # noqa: SIM115 - it stays open with the journal
-        _lock(self._file.fileno(), self.path)
-        self._read()
+        try:
+            _lock(self._file.fileno(), self.path)
+            self._read()
+        except BaseException:
+            self._file.close()
+            raise
 
     def __len__(self) -> int:
         return len(self._answers)
@@ -80,8 +84,9 @@ class Journal:
         if not known:
             raise FileFormatError(f"journal {self.path} is not one of this release; name another file.")
         if header.get("n_inputs") != self.n_inputs:
+            found = header.get("n_inputs")
             raise FileFormatError(
-                f"journal {self.path} belongs to an oracle with {header.get('n_inputs')} inputs, not {self.n_inputs}; name another."
+                f"journal {self.path} belongs to an oracle with {found} inputs, not {self.n_inputs}; name another."
             )
 
     def _record(self) -> tuple[np.ndarray, np.ndarray, bool] | None:

@@ -129,8 +129,8 @@ class Oracle:
             except Exception as error:
                 if attempt == self.retries:
                     raise OracleError(
-                        f"the oracle raised {type(error).__name__}: {error} (asked {attempt + 1} times about a float64 array of "
-                        f"shape {X.shape}). If it needs another type, wrap it: lambda X: f(convert(X))."
+                        f"the oracle raised {type(error).__name__}: {error} (asked {attempt + 1} times about an array of shape "
+                        f"{X.shape}, float64). If it needs another type, wrap it: lambda X: f(convert(X))."
                     ) from error
                 time.sleep(min(pause, LIMITS.longest_pause, self._time_left()))
                 pause *= 2
@@ -177,10 +177,14 @@ class Oracle:
             self.flat = Y.ndim == 1
         Y = Y.reshape(n, -1)
         if self.n_outputs is not None and Y.shape[1] != self.n_outputs:
-            raise OracleError(f"the oracle returned {Y.shape[1]} outputs, and {self.n_outputs} before; the number must not change.")
+            raise OracleError(
+                f"the oracle returned {Y.shape[1]} outputs, and {self.n_outputs} before; the number must not change."
+            )
         wrong = np.flatnonzero(~np.isfinite(Y).all(axis=1))
         if wrong.size:
-            raise OracleError(f"the oracle returned NaN or infinity for {wrong.size} of {n} rows; narrow `scale`, or move `center`.")
+            raise OracleError(
+                f"the oracle returned NaN or infinity for {wrong.size} of {n} rows; narrow `scale`, or move `center`."
+            )
         self.n_outputs = Y.shape[1]
         return Y
 

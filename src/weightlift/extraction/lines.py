@@ -25,7 +25,9 @@ class Limits:
     """Numbers of the search on a line."""
 
     end: float = 1e-2  # width of the end pieces over that of the line: kinks are rare out there
-    beside: float = 1e-5  # half the least width of a pair of values over that of its interval: kinks fall between them by chance
+    beside: float = (
+        1e-5  # half the least width of a pair of values over that of its interval: kinks fall between them by chance
+    )
     certainty: float = 4.0  # width of a pair over the error of the place where the pieces meet
     widest: float = 0.2  # a pair wider than this part of its interval cannot tell kinks apart
     levels: int = 60  # splits, one inside the other
@@ -64,8 +66,8 @@ def broken_line(
 ) -> Broken:
     """Kinks and pieces of the function between the first and the last knot; most kinks should lie within a few units of 0.
 
-    knots: places of the first pieces, two for exact values, more for coarse ones, whose pieces do not reach far. beside: half the
-    least width of a pair of values over that of its interval. end: the same of the first pieces, over the distance of the knots.
+    knots: places of the first pieces, two for exact values, more for coarse ones, whose pieces do not reach far. beside: half
+    the least width of a pair of values over that of its interval. end: that of the first pieces over the knots' distance.
     """
     waiting, places, found = _first_gaps(values, rounding, np.array(knots), end)
     asked = [(places, found)]
@@ -87,9 +89,7 @@ def broken_line(
     return _rebuilt(np.sort(np.array(kinks)), places, found, rounding, (knots[0], knots[-1]), whole=not waiting)
 
 
-def _first_gaps(
-    values: Values, rounding: Rounding, knots: np.ndarray, end: float
-) -> tuple[list[Gap], np.ndarray, np.ndarray]:
+def _first_gaps(values: Values, rounding: Rounding, knots: np.ndarray, end: float) -> tuple[list[Gap], np.ndarray, np.ndarray]:
     """Pieces beside the knots, at the ends inwards, and the gaps between them; with all places and values."""
     width = end * np.minimum(np.diff(knots, prepend=-np.inf), np.diff(knots, append=np.inf))
     places = np.column_stack([knots, knots + np.where(np.arange(len(knots)) < len(knots) - 1, width, -width)])
@@ -117,7 +117,7 @@ class Gap:
         return bool(np.linalg.norm(bend) <= 2 * (self.left.error + self.right.error) and np.linalg.norm(gap) <= 2 * error)
 
     def narrow(self, rounding: Rounding, beside: float) -> bool:
-        """Whether numbers, or the values' errors, end before kinks are told apart: a further piece would be lost in its error."""
+        """Whether numbers end before kinks are told apart, or a further piece would be lost in its error."""
         h = beside * min(self.width, 1 + min(abs(self.left.t), abs(self.right.t)))
         bend, gap, _ = self._difference(rounding)
         largest = max(float(np.linalg.norm(bend)), float(np.linalg.norm(gap)) / self.width)
@@ -188,6 +188,8 @@ def _rebuilt(
         piece = _piece(places[ends], found[ends], rounding)
         whole = whole and all(_on(piece, t, v, rounding) for t, v in zip(places[inside], found[inside], strict=True))
         pieces.append(piece)
+    if any(not (right.slope - left.slope).any() for left, right in itertools.pairwise(pieces)):  # a jump, not a kink
+        return Broken(kinks, (), np.empty(0), resolved=False)
     kinks = np.array([_meeting(left, right) for left, right in itertools.pairwise(pieces)])
     edges = np.concatenate([span[:1], kinks, span[1:]])
     return Broken(kinks, tuple(pieces), edges, whole and bool((np.diff(edges) > 0).all()))

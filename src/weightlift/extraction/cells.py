@@ -1,9 +1,9 @@
 """The units behind the kinks of a line: gradients in its cells, and their jumps.
 
-Between two neighbouring kinks of the line the network is affine, f = Gᵀξ + const in the whole cell around it; across the kink of
-unit i the gradient jumps by a (r − l) n, with n the unit's normal turned along the line, r and l the slopes of φ. One gradient
-costs d − 1 queries: value and slope along the line are known. A query whose step crosses another unit is found out by the units
-themselves, once they are roughly known, and asked again with a shorter step.
+Between two neighbouring kinks of the line the network is affine, f = Gᵀξ + const in the whole cell around it; across the kink
+of unit i the gradient jumps by a (r − l) n, with n the unit's normal turned along the line, r and l the slopes of φ. One
+gradient costs d − 1 queries: value and slope along the line are known. A query whose step crosses another unit is found out by
+the units themselves, once they are roughly known, and asked again with a shorter step.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weightlift.extract.lines import Broken
+from weightlift.extraction.lines import Broken
 
 Ask = Callable[[np.ndarray], np.ndarray]  # (n, d) standardised rows -> (n, m)
 
@@ -22,7 +22,9 @@ Ask = Callable[[np.ndarray], np.ndarray]  # (n, d) standardised rows -> (n, m)
 class Limits:
     """Numbers of the gradients in cells."""
 
-    step: float = 1e-3  # of a difference over the distance to the next kink on the line, and over ‖ξ‖: one in a thousand crosses
+    step: float = (
+        1e-3  # of a difference over the distance to the next kink on the line, and over ‖ξ‖: one in a thousand crosses
+    )
     shorter: float = 0.3  # a step that crossed a unit is repeated this part of the way to it
     repairs: int = 6
 
@@ -61,19 +63,18 @@ def jumps(ask: Ask, line: Line, broken: Broken) -> Jumps:
     Q = _complement(line.direction / length)  # (d, d − 1)
     points = line.at(places)
     H = np.repeat((LIMITS.step * length * np.minimum(steps, 1.0))[:, None], Q.shape[1], axis=1)  # (cells, d − 1)
-    wrong = np.ones(H.shape, dtype=bool)
     across = np.zeros((*H.shape, base.shape[1]))  # derivatives along Q
-    found = None
+    along = np.multiply.outer(slopes, line.direction / length**2).transpose(0, 2, 1)  # (cells, d, m)
+    wrong = np.ones(H.shape, dtype=bool)
     for _ in range(LIMITS.repairs):
         cell, column = np.nonzero(wrong)
-        if not cell.size:
-            break
-        rows = points[cell] + H[cell, column, None] * Q.T[column]
-        across[cell, column] = (ask(rows) - base[cell]) / H[cell, column, None]
-        gradients = np.einsum("dj,cjm->cdm", Q, across) + np.multiply.outer(line.direction / length**2, slopes).transpose(1, 0, 2)
-        found = _units(line, broken.kinks, gradients, (points[0], base[0]))
+        if cell.size:
+            rows = points[cell] + H[cell, column, None] * Q.T[column]
+            across[cell, column] = (ask(rows) - base[cell]) / H[cell, column, None]
+        found = _units(line, broken.kinks, along + np.einsum("dj,cjm->cdm", Q, across), (points[0], base[0]))
         wrong, H = _crossed(found, points, Q, H)
-    assert found is not None
+        if not wrong.any():
+            break
     return found
 
 

@@ -4,9 +4,9 @@ A kink shows a unit's hyperplane and the jump across it, not its side: with slop
 
     φ(z) = φ(−z) + (l + r) z
 
-so that units may face either way beside a linear part V that makes up for it. Without one in the truth, V = −(l + r) Σ Aᵢ nᵢ over
-the units that must be flipped: one of 2ᵏ sums, found by least squares and rounding where the Aᵢ nᵢ are independent, else by
-meeting in the middle.
+so that units may face either way beside a linear part V that makes up for it. Without one in the truth, V = −(l + r) Σ Aᵢ nᵢ
+over the units that must be flipped: one of 2ᵏ sums, found by least squares and rounding where the Aᵢ nᵢ are independent, else
+by meeting in the middle.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weightlift.extract.estimate import Estimate
+from weightlift.extraction.estimate import Estimate
 
 
 @dataclass(frozen=True)

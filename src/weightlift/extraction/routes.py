@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from weightlift.activations import Activation
-from weightlift.extract.estimate import Estimate
-from weightlift.extract.fresh import fresh_rows, rows_needed
-from weightlift.extract.kinked import by_line, is_straight
-from weightlift.extract.polish import polish
-from weightlift.extract.probe import Probe
-from weightlift.extract.smooth import directions, find_span, local, numbers
+from weightlift.extraction.estimate import Estimate
+from weightlift.extraction.fresh import fresh_rows, rows_needed
+from weightlift.extraction.kinked import by_line, is_straight, slopes_of
+from weightlift.extraction.orientation import turned
+from weightlift.extraction.polish import polish
+from weightlift.extraction.probe import Probe
+from weightlift.extraction.smooth import Local, Span, directions, find_span, local, numbers
 
 
 @dataclass(frozen=True)
 class Limits:
     """Numbers that the routes share."""
 
+    sides: float = 1e-7  # relative linear part of a polished estimate that is none
     rounds: int = 6  # searches on what is left
     tried: int = 12  # random rows that look for what is left before all fresh rows are asked for
     rough: float = 1e-4  # relative error that is allowed before the polish
@@ -27,6 +30,7 @@ class Limits:
     coarse: float = 3e4  # error of units from coarse differences over that of the answers
     evidence: int = 64  # random rows that show that nothing explains them
     dense: int = 4500  # most parameters of the polish, whose equations are dense
+    parallel: float = 1e8  # condition of the units' directions that no Hessian tells apart
     spots: int = 5  # places of Hessians at most
 
 
@@ -80,11 +84,19 @@ def _completed(probe: Probe, estimate: Estimate, linear: bool | None, rng: np.ra
     missing = max(0, int(min(rows_needed(estimate, kinked=True) - len(xi), probe.oracle.left)))
     more = fresh_rows(missing, estimate, rng)
     xi, Y = np.vstack([xi, more]), np.vstack([Y, probe.ask(more)])
-    estimate = _polished(probe, estimate, linear)
+    estimate = _faced(probe, _polished(probe, estimate, linear), linear)
     explained = agrees(probe, estimate, xi, Y)
     if explained and not probe.quantum.coarse:
         explained = is_straight(probe.without(estimate, LIMITS.agrees * probe.unit), rng)
     return Found(estimate, xi, Y, explained)
+
+
+def _faced(probe: Probe, estimate: Estimate, linear: bool | None) -> Estimate:
+    """With a linear part that polished units make up for by facing the other way gone, if there is one."""
+    if not estimate.V.any():
+        return estimate
+    found = turned(estimate, slopes_of(estimate.activation), max(LIMITS.sides, LIMITS.coarse * probe.unit))
+    return estimate if found is None else _polished(probe, found, linear)
 
 
 def unexplained(probe: Probe, nothing: Estimate, note: str, rng: np.random.Generator) -> Found:
@@ -110,37 +122,39 @@ def derivatives_route(
     """Span, Hessians, numbers, polish; another Hessian while fresh rows disagree."""
     span = find_span(probe, most, rng)
     spots = [local(probe, span.U, rng) for _ in range(2)]
-    wide = Estimate(span.U, np.zeros(span.U.shape[1]), np.zeros((span.U.shape[1], span.gradient.shape[1])),
-                    np.zeros_like(span.gradient), np.zeros(span.gradient.shape[1]), candidates[0])
-    wide = replace(wide, V=span.gradient) if span.linear else wide
-    n = int(min(rows_needed(wide, kinked=False), probe.oracle.left))
-    xi = rng.standard_normal((n, probe.d))
+    free = span.linear if linear is None else linear
+    xi = rng.standard_normal((int(min(_rows_of(span, candidates[0], free), probe.oracle.left)), probe.d))
     Y = probe.ask(xi)
-    best: Found | None = None
+    best = Found(Estimate.nothing(probe.d, Y.shape[1], candidates[0]), xi, Y, explained=False)
     while True:
-        for found in _fits(probe, span, spots, candidates, xi, Y, linear, rng):
-            if best is None or _residual(found) < _residual(best):
-                best = found
-            if best.explained:
-                return best
+        for N in _pairs(spots, rng):
+            rows = probe.frame.into(probe.oracle.rows[0]), probe.oracle.rows[1]
+            for activation in candidates:
+                estimate = _polished(probe, numbers(N, span, tuple(spots), rows, activation), free)
+                found = Found(estimate, xi, Y, agrees(probe, estimate, xi, Y))
+                best = min(best, found, key=_residual)
+                if found.explained:
+                    return found
         if len(spots) == LIMITS.spots or probe.oracle.left < len(spots[0].gradient) ** 2:
             break
         spots.append(local(probe, span.U, rng))
     note = f"Gradients span {span.U.shape[1]} directions, and no fit of as many units explains random rows."
-    nothing = Estimate.nothing(probe.d, Y.shape[1], candidates[0])
-    return replace(best, notes=(note,)) if best else unexplained(probe, nothing, note, rng)
+    return replace(best, notes=(note,)) if best.estimate.k else unexplained(probe, best.estimate, note, rng)
 
 
-def _fits(probe, span, spots, candidates, xi, Y, linear, rng):  # type: ignore[no-untyped-def]
+def _rows_of(span: Span, activation: Activation, linear: bool) -> int:
+    """Rows for as many units as the span has directions."""
+    k, m = span.U.shape[1], span.gradient.shape[1]
+    V = span.gradient if linear else np.zeros_like(span.gradient)
+    return rows_needed(Estimate(span.U, np.zeros(k), np.zeros((k, m)), V, np.zeros(m), activation), kinked=False)
+
+
+def _pairs(spots: list[Local], rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Directions of the units, from the last Hessian beside each of the others."""
     for other in spots[:-1]:
         N = directions(other, spots[-1], rng)
-        if N is None or np.linalg.cond(N) > 1e8:
-            continue
-        rows = probe.frame.into(probe.oracle.rows[0]), probe.oracle.rows[1]
-        for activation in candidates:
-            estimate = numbers(N, span, tuple(spots), rows, activation)
-            estimate = _polished(probe, estimate, span.linear if linear is None else linear)
-            yield Found(estimate, xi, Y, agrees(probe, estimate, xi, Y))
+        if N is not None and np.linalg.cond(N) < LIMITS.parallel:
+            yield N
 
 
 def _residual(found: Found) -> float:

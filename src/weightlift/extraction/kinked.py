@@ -17,11 +17,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weightlift.activations import Activation
-from weightlift.extract.cells import Jumps, Line, jumps
-from weightlift.extract.estimate import Estimate
-from weightlift.extract.lines import Broken, broken_line
-from weightlift.extract.orientation import turned
-from weightlift.extract.probe import Probe
+from weightlift.extraction.cells import Jumps, Line, jumps
+from weightlift.extraction.estimate import Estimate
+from weightlift.extraction.lines import Broken, broken_line
+from weightlift.extraction.orientation import turned
+from weightlift.extraction.probe import Probe
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class Limits:
     beside: float = 0.02  # width of pairs of coarse answers over their interval: float32 then has slopes to a thousandth
     attempts: int = 4  # lines that may fail to resolve before the oracle is called something else
     error: float = 1e-5  # relative, of the units that differences give: a smaller linear part is none
+    coarse: float = 1e5  # the same for coarse answers, over their relative error
 
 
 LIMITS = Limits()
@@ -49,7 +50,8 @@ def by_line(probe: Probe, start: Estimate, rng: np.random.Generator) -> Estimate
         broken = _rebuilt(probe, line)
         if broken.resolved:
             whole = start.joined(_estimate(jumps(probe.ask, line, broken), start.activation))
-            return turned(whole, slopes_of(start.activation), LIMITS.error + probe.inexact) or whole
+            error = max(LIMITS.error, LIMITS.coarse * probe.unit) + probe.inexact
+            return turned(whole, slopes_of(start.activation), error) or whole
         if broken.curved:
             break
     return None

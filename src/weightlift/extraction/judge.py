@@ -1,8 +1,8 @@
 """The certificate of an extraction: by `certify` where it can judge, by tests of the same kind where it cannot.
 
-`certify` judges networks of one output without linear part, on fresh rows alone: drawn from a density, so that what it must assume
-of other data is true here by construction. Several outputs, a linear part, or more parameters than dense equations hold are judged
-by the same statements, tested and not proved.
+`certify` judges networks of one output without linear part, on fresh rows alone: drawn from a density, so that what it must
+assume of other data is true here by construction. Several outputs, a linear part, or more parameters than dense equations hold
+are judged by the same statements, tested and not proved.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weightlift.certificate import Certificate, Evidence, Kind, Statement, Topic, certify
-from weightlift.extract.fresh import degrees_of_freedom
-from weightlift.extract.kinked import LIMITS as LINES
-from weightlift.extract.polish import jacobian
-from weightlift.extract.probe import Probe
-from weightlift.extract.routes import LIMITS as ROUTES
-from weightlift.extract.routes import Found
+from weightlift.extraction.fresh import degrees_of_freedom
+from weightlift.extraction.kinked import LIMITS as LINES
+from weightlift.extraction.polish import jacobian
+from weightlift.extraction.probe import Probe
+from weightlift.extraction.routes import LIMITS as ROUTES
+from weightlift.extraction.routes import Found
 from weightlift.network import Network
 from weightlift.samples import Samples
 
@@ -86,7 +86,12 @@ def _tested(found: Found, probe: Probe, network: Network) -> Certificate:
     )
     spare = m * len(found.xi) + len(probe.oracle.rows[0]) - len(found.xi) - e.n_parameters
     rows = Statement(
-        Topic.ROWS, Kind.TESTED, spare >= LIMITS.spare, f"The answers are {spare} equations more than parameters.", spare, LIMITS.spare
+        Topic.ROWS,
+        Kind.TESTED,
+        spare >= LIMITS.spare,
+        f"The answers are {spare} equations more than parameters.",
+        spare,
+        LIMITS.spare,
     )
     precision, condition = _precision(found, probe)
     determined = Statement(
@@ -122,11 +127,11 @@ def _precision(found: Found, probe: Probe) -> tuple[np.ndarray, float]:
     xi = probe.frame.into(probe.oracle.rows[0])
     bounds = probe.bounds(xi)
     J = jacobian(f, xi, bool(f.V.any()), 1.0 / bounds)
-    J = np.vstack([J, _scales(found, J.shape[1])])
     length = np.linalg.norm(J, axis=0)
     if not length.all():
         return np.full(f.k, np.inf), math.inf
-    values, vectors = np.linalg.eigh((J / length).T @ (J / length))
+    J = np.vstack([J / length, _scales(found, length)])
+    values, vectors = np.linalg.eigh(J.T @ J)
     if values[0] <= 0:
         return np.full(f.k, np.inf), math.inf
     variances = ((vectors / np.sqrt(values)) ** 2).sum(axis=1) / length**2
@@ -138,17 +143,18 @@ def _precision(found: Found, probe: Probe) -> tuple[np.ndarray, float]:
     return np.asarray(relative), float(values[-1] / values[0])
 
 
-def _scales(found: Found, columns: int) -> np.ndarray:
-    """Rows that hold the scale of each unit, (n, β, −A), which no answer sees for homogeneous φ."""
+def _scales(found: Found, length: np.ndarray) -> np.ndarray:
+    """Rows of length one that hold the scale of each unit, (n, β, −A), which no answer sees for homogeneous φ."""
     f = found.estimate
     if not f.activation.degree:
-        return np.empty((0, columns))
+        return np.empty((0, len(length)))
     d, k, m = len(f.N), f.k, len(f.c)
-    rows = np.zeros((k, columns))
+    rows = np.zeros((k, len(length)))
     for i in range(k):
         rows[i, i * d : (i + 1) * d], rows[i, k * d + i] = f.N[:, i], f.beta[i]
         rows[i, k * d + k + i * m : k * d + k + (i + 1) * m] = -f.A[i]
-    return rows * 1e8  # at the size of the other rows, in units of the answers' bounds
+    rows *= length
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
 
 def _rivals(found: Found, network: Network) -> tuple[Statement, ...]:

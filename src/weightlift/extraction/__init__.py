@@ -17,15 +17,15 @@ import numpy as np
 from weightlift import activations
 from weightlift.activations import Activation
 from weightlift.errors import ArgumentError, BudgetError
-from weightlift.extract.adapters import as_function
-from weightlift.extract.extraction import Extraction
-from weightlift.extract.first_look import first_look
-from weightlift.extract.judge import judge
-from weightlift.extract.kinked import piecewise_linear
-from weightlift.extract.noisy import by_samples
-from weightlift.extract.probe import Probe
-from weightlift.extract.request import Request
-from weightlift.extract.routes import Found, derivatives_route, from_nothing, lines_route
+from weightlift.extraction.adapters import as_function
+from weightlift.extraction.first_look import first_look
+from weightlift.extraction.judge import judge
+from weightlift.extraction.kinked import piecewise_linear
+from weightlift.extraction.noisy import by_samples
+from weightlift.extraction.probe import Probe
+from weightlift.extraction.request import Request
+from weightlift.extraction.result import Extraction
+from weightlift.extraction.routes import Found, derivatives_route, from_nothing, lines_route
 from weightlift.samples import open as open_samples
 from weightlift.samples.oracle import Oracle, check_settings
 
@@ -53,11 +53,11 @@ def extract(
 ) -> Extraction:
     """The network inside a black box: a function on (n, d) arrays, an estimator, a PyTorch module, an ONNX session.
 
-    n_units: the most units allowed, or "auto". activation: φ, or "auto". linear: whether f may have a linear part.
-    budget: queries that are never exceeded; None: as many as the units and their proof need. center, scale: where, and how wide,
-    inputs are meant (numbers or one an input): standard deviations of the data, say. batch_size: rows a call. retries: of a call
-    that raised, with pauses. journal: a file that keeps all answers, so that an interrupted run goes on without asking again.
-    max_time: seconds. callback: called with the number of queries so far. rng: the seed.
+    n_units: the most units allowed, or "auto". activation: φ, or "auto". linear: whether f may have a linear part. budget:
+    queries that are never exceeded; None: as many as the units and their proof need. center, scale: where, and how wide,
+    inputs are meant (numbers or one an input): standard deviations of the data, say. batch_size: rows a call. retries: of a
+    call that raised, with pauses. journal: a file that keeps all answers, so that an interrupted run goes on without asking
+    again. max_time: seconds. callback: called with the number of queries so far. rng: the seed.
 
     >>> import weightlift as wl
     >>> truth = wl.teachers.biased(6, 3, rng=0)

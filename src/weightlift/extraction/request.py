@@ -12,7 +12,7 @@ import numpy as np
 from weightlift.activations import Activation, get
 from weightlift.arguments import count, generator
 from weightlift.errors import ArgumentError, ShapeError
-from weightlift.extract.estimate import Frame
+from weightlift.extraction.estimate import Frame
 
 FIRST = 12  # queries that look at the oracle before anything is decided
 
@@ -29,9 +29,7 @@ class Request:
     rng: np.random.Generator
 
     @classmethod
-    def of(
-        cls, n_inputs: Any, n_units: Any, activation: Any, linear: Any, center: Any, scale: Any, rng: Any
-    ) -> Request:
+    def of(cls, n_inputs: Any, n_units: Any, activation: Any, linear: Any, center: Any, scale: Any, rng: Any) -> Request:
         d = count("n_inputs", n_inputs)
         if linear not in (True, False, "auto"):
             raise ArgumentError(f"linear must be True, False or 'auto', not {linear!r}.")

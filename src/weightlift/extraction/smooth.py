@@ -1,7 +1,7 @@
 """Smooth φ, by gradients and Hessians: the subspace, the directions in it, then three numbers a unit.
 
-    subspace    ∇f(ξ) − ∇f(ξ₀) = Σ Aᵢ αᵢ (φ′ − φ′) nᵢ lies in the span of the units. A further gradient is asked only across the span
-                found so far, and the first of its components that is zero says that the span is complete.
+    subspace    ∇f(ξ) − ∇f(ξ₀) = Σ Aᵢ αᵢ (φ′ − φ′) nᵢ lies in the span of the units. A further gradient is asked only across
+                the span found so far, and its first components, if they are zero, say that the span is complete.
     directions  Hessians in that span, H = N D Nᵀ with D diagonal: N are the eigenvectors of H₁ H₂⁻¹.
     numbers     φ′ and φ″ at the places of the Hessians fix a, α, β of each unit a φ(α s + β) by itself.
 
@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from weightlift.activations import Activation
-from weightlift.extract.estimate import Estimate
-from weightlift.extract.probe import Probe
+from weightlift.extraction.estimate import Estimate
+from weightlift.extraction.probe import Probe
 
 
 @dataclass(frozen=True)
@@ -178,9 +178,7 @@ def _with_outputs(
     return Estimate(N, beta, found[:k], V, found[k], activation)
 
 
-def _unit(
-    s: np.ndarray, slopes: np.ndarray, bends: np.ndarray, phi: Activation, linear: bool
-) -> list[tuple[float, float]]:
+def _unit(s: np.ndarray, slopes: np.ndarray, bends: np.ndarray, phi: Activation, linear: bool) -> list[tuple[float, float]]:
     """(α, β) of the unit A φ(α s + β), best first: φ′ and φ″ at the places s, on a grid of α and β; A is solved for.
 
     linear: the slopes less their mean, for a linear part adds the same to all.

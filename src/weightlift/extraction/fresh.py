@@ -1,8 +1,8 @@
 """Random rows for the certificate: from a density, whatever the answers.
 
-Half of them are N(0, I) in standardised inputs; the others are moved along a random unit's normal until they lie around its kink
-or bend, so that both sides of every unit are seen, however far out it lies. Which units were found decides the law of the rows,
-never a row: each is drawn independently from a density that was fixed before.
+Half of them are N(0, I) in standardised inputs; the others are moved along a random unit's normal until they lie around its
+kink or bend, so that both sides of every unit are seen, however far out it lies. Which units were found decides the law of the
+rows, never a row: each is drawn independently from a density that was fixed before.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from weightlift.extract.estimate import Estimate
+from weightlift.extraction.estimate import Estimate
 
 SPARE = 1.03  # rows over the least number that could do, for those that repeat what others say
 MARGIN = 16

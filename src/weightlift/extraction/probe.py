@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weightlift.extract.estimate import Estimate, Frame
+from weightlift.extraction.estimate import Estimate, Frame
 from weightlift.samples.oracle import Oracle
 
 FORMATS = (("float16", np.float16, 2.0**-11), ("float32", np.float32, 2.0**-24))
@@ -49,7 +49,9 @@ class Quantum:
         for places in range(LIMITS.decimals + 1):
             grid = 10.0**-places
             scaled = values / grid
-            if np.abs(values).max() / grid < 2.0**46 and bool((np.abs(scaled - np.round(scaled)) <= 4e-16 * np.abs(scaled)).all()):
+            if np.abs(values).max() / grid < 2.0**46 and bool(
+                (np.abs(scaled - np.round(scaled)) <= 4e-16 * np.abs(scaled)).all()
+            ):
                 return cls(f"{places} decimal places", 2.0**-53, grid / 2)
         with np.errstate(over="ignore"):
             for name, kind, unit in FORMATS:

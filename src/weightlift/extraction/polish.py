@@ -2,8 +2,8 @@
 
     (JᵀJ + ridge) δ = Jᵀ r        J with columns of length one; outputs stacked
 
-Scale, for homogeneous φ, is a direction in which r does not change: the small ridge leaves it where it is. Repeated steps refine
-what rounding in JᵀJ leaves of the last one.  Cost O(n m p²) a step.
+Scale, for homogeneous φ, is a direction in which r does not change: the small ridge leaves it where it is. Repeated steps
+refine what rounding in JᵀJ leaves of the last one.  Cost O(n m p²) a step.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weightlift.extract.estimate import Estimate
+from weightlift.extraction.estimate import Estimate
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ LIMITS = Limits()
 def polish(
     estimate: Estimate, xi: np.ndarray, Y: np.ndarray, *, linear: bool = False, weights: np.ndarray | None = None
 ) -> Estimate:
-    """The least-squares fit to the answers Y (n, m) at ξ (n, d), from a start near it; weights: one over the answers' errors."""
+    """The least-squares fit to the answers Y (n, m) at ξ (n, d), from a start near it; weights: one over their errors."""
     w = np.ones(len(xi)) if weights is None else weights
     best, level, choice = estimate, _level(estimate, xi, Y, w), 0
     for _ in range(LIMITS.steps):
@@ -40,7 +40,8 @@ def polish(
         length[length == 0] = 1.0
         J /= length
         gram, gradient = J.T @ J, J.T @ r
-        for choice in range(max(0, choice - 1), len(LIMITS.ridges)):
+        for trial in range(max(0, choice - 1), len(LIMITS.ridges)):
+            choice = trial
             damped = gram + LIMITS.ridges[choice] * np.eye(len(gram))
             after = _moved(best, np.linalg.solve(damped, gradient) / length, linear)
             reached = _level(after, xi, Y, w)

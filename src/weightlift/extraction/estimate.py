@@ -1,6 +1,6 @@
 """A network with several outputs and a linear part in the standardised inputs ξ = (x − center)/scale.
 
-    f = Σᵢ Aᵢ φ(⟨nᵢ, ξ⟩ + βᵢ) + Vᵀξ + c          Aᵢ, c ∈ Rᵐ, V (d, m)
+f = Σᵢ Aᵢ φ(⟨nᵢ, ξ⟩ + βᵢ) + Vᵀξ + c          Aᵢ, c ∈ Rᵐ, V (d, m)
 """
 
 from __future__ import annotations
