@@ -1,4 +1,4 @@
-"""Extraction from black boxes: the units to rounding, within the queries promised, and no certificate for what is no network."""
+"""Extraction from black boxes: the units to rounding, within the queries promised; no certificate for what is no network."""
 
 import numpy as np
 import pytest

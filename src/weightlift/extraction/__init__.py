@@ -31,7 +31,7 @@ from weightlift.samples.oracle import Oracle, check_settings
 
 __all__ = ["Extraction", "extract"]
 
-SMOOTH = ("tanh", "softplus", "erf")  # tried in turn; a sigmoid is a tanh
+SMOOTH = ("tanh", "gelu", "silu", "softplus", "erf", "sine")  # tried in turn; a sigmoid is a tanh
 
 
 def extract(

@@ -2,12 +2,14 @@
 
 Between two neighbouring kinks of the line the network is affine, f = Gᵀξ + const in the whole cell around it; across the kink
 of unit i the gradient jumps by a (r − l) n, with n the unit's normal turned along the line, r and l the slopes of φ. One
-gradient costs d − 1 queries: value and slope along the line are known. A query whose step crosses another unit is found out by
-the units themselves, once they are roughly known, and asked again with a shorter step.
+gradient costs d − 1 queries: value and slope along the line are known. With m outputs up to m units are told apart by one
+difference of gradients, for their bends on the line show their output weights. A query whose step crosses another unit is
+found out by the units themselves, once they are roughly known, and asked again with a shorter step.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -27,6 +29,7 @@ class Limits:
     )
     shorter: float = 0.3  # a step that crossed a unit is repeated this part of the way to it
     repairs: int = 6
+    dependent: float = 30.0  # condition of the bends between two measured cells, beyond which they are measured apart
 
 
 LIMITS = Limits()
@@ -55,27 +58,48 @@ class Jumps:
 
 
 def jumps(ask: Ask, line: Line, broken: Broken) -> Jumps:
-    """Gradients in all cells of the line, and their differences."""
+    """Gradients in some cells of the line, and the units between them."""
     places, steps = _centres(broken)
-    base = np.array([piece.at(t) for piece, t in zip(broken.pieces, places, strict=True)])  # (cells, m)
-    slopes = np.array([piece.slope for piece in broken.pieces])
+    slopes = np.array([piece.slope for piece in broken.pieces])  # (k + 1, m)
+    cells = _measured(np.diff(slopes, axis=0), steps)
+    base = np.array([broken.pieces[c].at(places[c]) for c in cells])  # (cells, m)
     length = float(np.linalg.norm(line.direction))
     Q = _complement(line.direction / length)  # (d, d − 1)
-    points = line.at(places)
-    H = np.repeat((LIMITS.step * length * np.minimum(steps, 1.0))[:, None], Q.shape[1], axis=1)  # (cells, d − 1)
+    points = line.at(places[cells])
+    H = np.repeat((LIMITS.step * length * np.minimum(steps[cells], 1.0))[:, None], Q.shape[1], axis=1)  # (cells, d − 1)
     across = np.zeros((*H.shape, base.shape[1]))  # derivatives along Q
-    along = np.multiply.outer(slopes, line.direction / length**2).transpose(0, 2, 1)  # (cells, d, m)
+    along = np.multiply.outer(slopes[cells], line.direction / length**2).transpose(0, 2, 1)  # (cells, d, m)
     wrong = np.ones(H.shape, dtype=bool)
     for _ in range(LIMITS.repairs):
         cell, column = np.nonzero(wrong)
         if cell.size:
             rows = points[cell] + H[cell, column, None] * Q.T[column]
             across[cell, column] = (ask(rows) - base[cell]) / H[cell, column, None]
-        found = _units(line, broken.kinks, along + np.einsum("dj,cjm->cdm", Q, across), (points[0], base[0]))
+        gradients = along + np.einsum("dj,cjm->cdm", Q, across)
+        found = _units(line, broken.kinks, np.diff(slopes, axis=0), cells, gradients, (points[0], base[0]))
         wrong, H = _crossed(found, points, Q, H)
         if not wrong.any():
             break
     return found
+
+
+def _measured(bends: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    """Cells whose gradients are asked for: the first, the last, and so many that the bends (k, m) between two are independent.
+
+    One output: all cells. Of those that may come next the widest is taken, for its differences are the most exact.
+    """
+    k = len(bends)
+    size = np.linalg.norm(bends, axis=1, keepdims=True)
+    units = bends / np.maximum(size, 1e-300)
+    cells = [0]
+    while cells[-1] < k:
+        first, last = cells[-1], cells[-1] + 1
+        while last < k and last - first < bends.shape[1] and np.linalg.cond(units[first : last + 1]) < LIMITS.dependent:
+            last += 1
+        nearest = first + 1 + (last - first) // 2 if last < k else last
+        nearest = min(nearest, last)
+        cells.append(nearest + int(np.argmax(steps[nearest : last + 1])))
+    return np.array(cells)
 
 
 def _centres(broken: Broken) -> tuple[np.ndarray, np.ndarray]:
@@ -99,16 +123,22 @@ def _complement(direction: np.ndarray) -> np.ndarray:
     return np.asarray(reflection[:, 1:])
 
 
-def _units(line: Line, kinks: np.ndarray, gradients: np.ndarray, origin: tuple[np.ndarray, np.ndarray]) -> Jumps:
-    """Jumps are of rank one, n sizeᵀ: their leading singular vectors."""
-    jump = np.diff(gradients, axis=0)  # (k, d, m)
-    left, values, right = np.linalg.svd(jump, full_matrices=False)
-    normals = left[:, :, 0].T  # (d, k)
-    turned = np.where(line.direction @ normals < 0, -1.0, 1.0)
-    normals = normals * turned
-    sizes = (turned * values[:, 0])[:, None] * right[:, 0, :]
+def _units(
+    line: Line,
+    kinks: np.ndarray,
+    bends: np.ndarray,
+    cells: np.ndarray,
+    gradients: np.ndarray,
+    origin: tuple[np.ndarray, np.ndarray],
+) -> Jumps:
+    """Between two measured cells the gradient jumps by Σ ñᵢ bendᵢᵀ, ñ = n/⟨n, direction⟩: solved for ñ, as bends are known."""
+    scaled = np.zeros((len(line.direction), len(kinks)))
+    for (first, last), jump in zip(itertools.pairwise(cells), np.diff(gradients, axis=0), strict=True):
+        scaled[:, first:last] = np.linalg.lstsq(bends[first:last].T, jump.T, rcond=None)[0].T
+    length = np.linalg.norm(scaled, axis=0)
+    normals = scaled / length
     places = -(line.at(kinks) * normals.T).sum(axis=1)
-    return Jumps(gradients[0], normals, places, sizes, origin)
+    return Jumps(gradients[0], normals, places, bends * length[:, None], origin)
 
 
 def _crossed(found: Jumps, points: np.ndarray, Q: np.ndarray, H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
