@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from weightlift.extraction.fat import wide_gradient
 from weightlift.extraction.lines import Broken
 
 Ask = Callable[[np.ndarray], np.ndarray]  # (n, d) standardised rows -> (n, m)
@@ -29,6 +30,7 @@ class Limits:
     )
     shorter: float = 0.3  # a step that crossed a unit is repeated this part of the way to it
     repairs: int = 6
+    spoilt: float = 3e-8  # relative error of a unit, by the bound on the answers' errors, that is some thirty times what it is
     dependent: float = 30.0  # condition of the bends between two measured cells, beyond which they are measured apart
 
 
@@ -57,8 +59,11 @@ class Jumps:
     origin: tuple[np.ndarray, np.ndarray]  # a point of the first cell, and the value there
 
 
-def jumps(ask: Ask, line: Line, broken: Broken) -> Jumps:
-    """Gradients in some cells of the line, and the units between them."""
+def jumps(ask: Ask, line: Line, broken: Broken, noise: float = 0.0) -> Jumps:
+    """Gradients in some cells of the line, and the units between them.
+
+    noise: of the answers; where it is given, cells so narrow that it shows in their units are measured where they are wide.
+    """
     places, steps = _centres(broken)
     slopes = np.array([piece.slope for piece in broken.pieces])  # (k + 1, m)
     cells = _measured(np.diff(slopes, axis=0), steps)
@@ -80,7 +85,24 @@ def jumps(ask: Ask, line: Line, broken: Broken) -> Jumps:
         wrong, H = _crossed(found, points, Q, H)
         if not wrong.any():
             break
+    if noise:
+        gradients = _again(ask, found, cells, points, gradients, noise / H.min(axis=1, initial=np.inf))
+        found = _units(line, broken.kinks, np.diff(slopes, axis=0), cells, gradients, (points[0], base[0]))
     return found
+
+
+def _again(
+    ask: Ask, found: Jumps, cells: np.ndarray, points: np.ndarray, gradients: np.ndarray, errors: np.ndarray
+) -> np.ndarray:
+    """The gradients, those with errors that spoil a neighbouring unit replaced."""
+    size = np.linalg.norm(found.sizes, axis=1)
+    least = np.array([min(size[max(c - 1, 0) : c + 1]) for c in cells])  # the weaker of a cell's two units
+    gradients = gradients.copy()
+    for i in np.flatnonzero(errors * np.sqrt(len(found.normals)) > LIMITS.spoilt * least):
+        side = np.where(np.arange(len(size)) < cells[i], 1.0, -1.0)
+        better = wide_gradient(ask, points[i], found.normals, found.places, side)
+        gradients[i] = gradients[i] if better is None else better
+    return gradients
 
 
 def _measured(bends: np.ndarray, steps: np.ndarray) -> np.ndarray:

@@ -42,7 +42,7 @@ def judge(found: Found, probe: Probe, network: Network, fresh: Samples, rng: np.
         reasons = found.notes or ("The network does not explain the answers to random rows.",)
         return _blank(found, probe, network).refused(*reasons)
     plain = network.a.ndim == 1 and network.V is None and network.n_units > 0
-    if plain and degrees_of_freedom(found.estimate) <= ROUTES.dense:
+    if plain and found.estimate.N.size <= LINES.dense:
         return _by_construction(certify(network, fresh, bias=True, offset=True, rng=rng), len(found.xi))
     return _by_construction(_tested(found, probe, network), len(found.xi))
 
@@ -75,14 +75,15 @@ def _tested(found: Found, probe: Probe, network: Network) -> Certificate:
     """Agreement, equations, rank and precision as they are measured; rivals as far as lines and rows exclude them."""
     blank = _blank(found, probe, network)
     e, m = blank.evidence, len(found.estimate.c)
-    coarse = probe.quantum.coarse
+    limit = ROUTES.agrees * (1 + found.inexact / probe.unit)
+    how = f"a relative {found.inexact:g}" if found.inexact else f"the rounding of the answers, {probe.quantum.name}"
     agreement = Statement(
-        Topic.BOUNDED if coarse else Topic.AGREEMENT,
+        Topic.BOUNDED if probe.quantum.coarse or found.inexact else Topic.AGREEMENT,
         Kind.TESTED,
-        e.rounding_level <= ROUTES.agrees,
-        f"All {e.n_rows} random rows agree to the rounding of the answers, {probe.quantum.name}.",
+        e.rounding_level <= limit,
+        f"All {e.n_rows} random rows agree to {how}.",
         e.rounding_level,
-        ROUTES.agrees,
+        limit,
     )
     spare = m * len(found.xi) + len(probe.oracle.rows[0]) - len(found.xi) - e.n_parameters
     rows = Statement(
@@ -121,7 +122,7 @@ def _precision(found: Found, probe: Probe) -> tuple[np.ndarray, float]:
     f = found.estimate
     size = np.hypot(np.linalg.norm(f.N, axis=0), f.beta)
     outputs = np.linalg.norm(f.A, axis=1)
-    if degrees_of_freedom(f) > ROUTES.dense:
+    if f.N.size > LINES.dense:
         r = np.sqrt(np.mean((found.Y - f(found.xi)) ** 2))
         return LIMITS.safety * math.sqrt(2.0) * r / (outputs * np.linalg.norm(f.N, axis=0)), 1.0
     xi = probe.frame.into(probe.oracle.rows[0])

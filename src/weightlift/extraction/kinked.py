@@ -32,6 +32,7 @@ class Limits:
     span_coarse: float = 300.0  # the same for answers rounded to float32 or coarser, whose errors grow with the length
     knots: int = 24  # first pieces of coarse answers on each side of 0
     beside: float = 0.02  # width of pairs of coarse answers over their interval: float32 then has slopes to a thousandth
+    dense: int = 4500  # weights of networks that are polished on all answers
     attempts: int = 4  # lines that may fail to resolve before the oracle is called something else
     error: float = 1e-5  # relative, of the units that differences give: a smaller linear part is none
     coarse: float = 1e5  # the same for coarse answers, over their relative error
@@ -49,7 +50,9 @@ def by_line(probe: Probe, start: Estimate, rng: np.random.Generator) -> Estimate
         line = Line(rng.standard_normal(probe.d), _direction(probe.d, rng))
         broken = _rebuilt(probe, line)
         if broken.resolved:
-            whole = start.joined(_estimate(jumps(probe.ask, line, broken), start.activation))
+            dense = len(broken.kinks) * probe.d <= LIMITS.dense  # the polish does better
+            noise = 0.0 if dense or probe.quantum.coarse else probe.noise()
+            whole = start.joined(_estimate(jumps(probe.ask, line, broken, noise), start.activation))
             error = max(LIMITS.error, LIMITS.coarse * probe.unit) + probe.inexact
             return turned(whole, slopes_of(start.activation), error) or whole
         if broken.curved:

@@ -10,6 +10,7 @@ import numpy as np
 from weightlift.activations import Activation
 from weightlift.extraction.estimate import Estimate
 from weightlift.extraction.fresh import fresh_rows, rows_needed
+from weightlift.extraction.kinked import LIMITS as LINES
 from weightlift.extraction.kinked import by_line, is_straight, slopes_of
 from weightlift.extraction.orientation import turned
 from weightlift.extraction.polish import polish
@@ -24,12 +25,12 @@ class Limits:
     sides: float = 1e-7  # relative linear part of a polished estimate that is none
     rounds: int = 6  # searches on what is left
     tried: int = 12  # random rows that look for what is left before all fresh rows are asked for
+    unpolished: float = 1e-8  # relative error of networks with too many weights for the polish
     rough: float = 1e-4  # relative error that is allowed before the polish
     agrees: float = 4.0  # largest residual in units of the bound on an answer's error
     whole: int = 3  # starts from nothing
     coarse: float = 3e4  # error of units from coarse differences over that of the answers
     evidence: int = 64  # random rows that show that nothing explains them
-    dense: int = 4500  # most parameters of the polish, whose equations are dense
     parallel: float = 1e8  # condition of the units' directions that no Hessian tells apart
     spots: int = 5  # places of Hessians at most
 
@@ -46,6 +47,7 @@ class Found:
     Y: np.ndarray  # (n, m)
     explained: bool
     notes: tuple[str, ...] = ()
+    inexact: float = 0.0  # relative error of the answers' explanation beyond their rounding
 
 
 def lines_route(probe: Probe, activation: Activation, linear: bool | None, rng: np.random.Generator) -> Found:
@@ -85,10 +87,11 @@ def _completed(probe: Probe, estimate: Estimate, linear: bool | None, rng: np.ra
     more = fresh_rows(missing, estimate, rng)
     xi, Y = np.vstack([xi, more]), np.vstack([Y, probe.ask(more)])
     estimate = _faced(probe, _polished(probe, estimate, linear), linear)
-    explained = agrees(probe, estimate, xi, Y)
+    inexact = LIMITS.unpolished if estimate.N.size > LINES.dense else 0.0
+    explained = agrees(replace(probe, inexact=inexact), estimate, xi, Y)
     if explained and not probe.quantum.coarse:
-        explained = is_straight(probe.without(estimate, LIMITS.agrees * probe.unit), rng)
-    return Found(estimate, xi, Y, explained)
+        explained = is_straight(probe.without(estimate, LIMITS.agrees * probe.unit + inexact), rng)
+    return Found(estimate, xi, Y, explained, inexact=inexact)
 
 
 def _faced(probe: Probe, estimate: Estimate, linear: bool | None) -> Estimate:
@@ -171,7 +174,7 @@ def _polished(probe: Probe, estimate: Estimate, linear: bool | None) -> Estimate
     """The fit to all answers, weighted by their precision; too many parameters are left as they are."""
     X, Y = probe.oracle.rows
     xi = probe.frame.into(X)
-    if estimate.k * (len(estimate.N) + 1 + len(estimate.c)) > LIMITS.dense:
+    if estimate.k * len(estimate.N) > LINES.dense:
         return estimate
     weights = 1.0 / probe.bounds(xi)
     free = bool(estimate.V.any()) if linear is None else linear
