@@ -158,7 +158,7 @@ NO_NETWORKS = {
 }
 
 
-@pytest.mark.parametrize("activation", ["relu", "tanh", "auto"])
+@pytest.mark.parametrize("activation", ["relu", "tanh", pytest.param("auto", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", NO_NETWORKS)
 def test_what_is_no_network_is_not_certified(name, activation):
     if (name, activation) in {("another activation", "tanh"), ("another activation", "auto")}:

@@ -1,8 +1,8 @@
 """Gradients where their cell is wide: a narrow cell of a line may be wide elsewhere.
 
 Two kinks that nearly coincide on a line leave a narrow cell between them, in which differences are short and inexact. Once
-the units are roughly known, a point of the same cell far from all hyperplanes is found by moving along the normals of those that
-are too near, and the gradient is asked for there, with steps as wide as the cell.  Cost d + 1 queries a cell.
+the units are roughly known, a point of the same cell far from all hyperplanes is found by moving along the normals of those
+that are too near, and the gradient is asked for there, with steps as wide as the cell.  Cost d + 1 queries a cell.
 """
 
 from __future__ import annotations
