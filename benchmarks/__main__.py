@@ -57,6 +57,7 @@ BENCHMARKS = {
     "regression": Benchmark((), ("--full",)),
     "outputs": Benchmark((), ("--full",)),
     "hostile": Benchmark(None, ("--store", str(RESULTS / "hostile.sqlite"))),
+    "rivals_attack": Benchmark(None, ("--instances", "500")),
 }
 
 

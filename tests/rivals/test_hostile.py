@@ -48,6 +48,9 @@ def test_common_units_do_not_hide_the_rotated_twin(common: int, seed: int) -> No
         found = [f for f in findings if f.outcome is Outcome.FOUND]
         assert found
         assert found[0].units == (0, 1, 2)
+        certificate = wl.certify(net, X, net.predict(X))
+        assert certificate.status is wl.Status.AMBIGUOUS
+        assert not {0, 1, 2} & set(certificate.certified_units)
 
 
 @pytest.mark.parametrize(("activation", "equations"), [("sigmoid", 12), ("softplus", 14)])

@@ -15,10 +15,9 @@ import numpy as np
 from weightlift.activations import Activation
 from weightlift.evidence.gauge import Gauge
 from weightlift.network import Network
-from weightlift.rivals.finding import Finding, Outcome
+from weightlift.rivals.finding import DENSITY, Finding, Outcome
 from weightlift.rivals.limits import LIMITS
 
-DENSITY = "the rows were drawn independently from a density"
 ANALYTIC = "the activation is real-analytic, as declared"
 
 

@@ -10,6 +10,8 @@ import numpy as np
 
 from weightlift.network import Network
 
+DENSITY = "the rows were drawn independently from a density"
+
 
 class Outcome(enum.Enum):
     """How much is known about other networks of the class that agree with this one on every row."""

@@ -21,12 +21,11 @@ from weightlift.evidence.gauge import Gauge
 from weightlift.network import Network
 from weightlift.rivals.bases import Bases, Slopes, binary_vectors, disjoint_bases, residue, spanned
 from weightlift.rivals.cells import cells, distinct, inputs
-from weightlift.rivals.finding import Finding, Outcome
+from weightlift.rivals.finding import DENSITY, Finding, Outcome
 from weightlift.rivals.limits import LIMITS
 from weightlift.rivals.trial import agree, below, named
 from weightlift.samples import Samples
 
-DENSITY = "the rows were drawn independently from a density"
 RELATIONS = "no integer combination of the units' polynomials vanishes: there are more units than coefficients"
 
 
