@@ -56,6 +56,7 @@ BENCHMARKS = {
     "real_inputs": Benchmark((), ("--full",)),
     "regression": Benchmark((), ("--full",)),
     "outputs": Benchmark((), ("--full",)),
+    "acceptance": Benchmark((), ("--full",)),
     "hostile": Benchmark(None, ("--store", str(RESULTS / "hostile.sqlite"))),
     "rivals_attack": Benchmark(None, ("--instances", "500")),
 }

@@ -23,7 +23,7 @@ import numpy as np
 
 from weightlift.certificate.lack_of_fit import LackOfFit, lack_of_fit
 from weightlift.certificate.limits import LIMITS
-from weightlift.certificate.precision import Near, Reach, relative_size
+from weightlift.certificate.precision import Near, NearSquares, Reach, relative_size
 from weightlift.certificate.scores import SharedLeverages
 from weightlift.certificate.statement import Kind, Statement, Topic, named
 from weightlift.evidence.gauge import Gauge
@@ -81,7 +81,7 @@ def examine_noise(
         *first,
         _significance(gauge, covariances, chance),
         _precision(relative),
-        *_sides(samples, information, chance / radius**2 * regions, relative),
+        *_sides(samples, information, chance / radius**2 * regions, relative, chance * variance),
         _curvature(samples, information, variance, rng),
     )
     return NoisyFit(statements, variance, noise, fit, relative, regions, wide)
@@ -222,18 +222,23 @@ def _precision(relative: np.ndarray) -> Statement:
     return Statement(Topic.PRECISION, Kind.TESTED, not wide, sentence, float(relative.max()), LIMITS.largest_region, wide)
 
 
-def _sides(samples: Samples, information: Information, regions: np.ndarray, relative: np.ndarray) -> Iterator[Statement]:
-    """Rows that are on their side of a kink by no more than chance, regions (2, k, q, q) being that wide: without them, a
-    unit's region must not grow beyond its own size."""
+def _sides(
+    samples: Samples, information: Information, regions: np.ndarray, relative: np.ndarray, cost: float
+) -> Iterator[Statement]:
+    """Rows that are on their side of a kink by no more than chance: regions (2, k, q, q) that wide reach them, and all of them
+    on the other side would cost no more in Σ w r². Without them, a unit's region must not grow beyond its own size."""
     gauge = information.gauge
     if not gauge.network.activation.kinks:
         return
-    near = Near(Reach(gauge, regions))
-    without = Information.of(samples.map(near.without), gauge)
+    reach = Reach(gauge, regions)
+    by_chance = to_numpy(samples.fold(NearSquares(reach))[0]) <= cost
+    if not by_chance.any():
+        return
+    without = Information.of(samples.map(Near(reach).without), gauge)
     sizes = [relative_size(gauge, i, J.unit_inverse(i)) for J in (without, information) for i in range(len(relative))]
     there, here = np.split(np.array(sizes), 2)
     open_ = ~(relative * there <= here * LIMITS.largest_region) if without.full_rank else relative >= 0
-    units = tuple(np.flatnonzero(open_).tolist())
+    units = tuple(np.flatnonzero(open_ & by_chance).tolist())
     if units:
         sentence = f"{named(units)} determined by rows on a kink alone, within the noise; give rows elsewhere, or more of them."
         yield Statement(Topic.SIGNIFICANCE, Kind.TESTED, False, sentence, units=units)

@@ -142,13 +142,36 @@ class Near:
     def _on(self, block: Block) -> Array:
         """(m,)"""
         X, _, _ = double(block)
-        xp, net = array_namespace(X), self.box.gauge.network
-        z = Students.of(net).like(X).preactivations(X)[:, 0, :]
-        reach, _ = self.box.unit_radii(X)
-        found = xp.zeros(X.shape[0], dtype=xp.bool, device=X.device)
-        for kink in net.activation.kinks:
-            found = found | xp.any(xp.abs(z - kink) <= reach, axis=1)
-        return found
+        xp = array_namespace(X)
+        gaps, reach = kink_gaps(X, self.box)
+        return xp.any(gaps <= reach, axis=1)
+
+
+def kink_gaps(X: Array, box: Box | Reach) -> tuple[Array, Array]:
+    """|zᵢ − kink| of the nearest kink, and what it may change by: (m, k) both."""
+    xp, net = array_namespace(X), box.gauge.network
+    z = Students.of(net).like(X).preactivations(X)[:, 0, :]
+    gaps = [xp.abs(z - kink) for kink in net.activation.kinks]
+    return xp.min(xp.stack(gaps), axis=0), box.unit_radii(X)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class NearSquares:
+    """Σ w (aᵢ (zᵢ − kink))² over the rows within reach of unit i's kink, (k,): what it costs to put them on the other side, up
+    to the jump of φ′."""
+
+    reach: Reach
+
+    @property
+    def floats_per_row(self) -> int:
+        return 8 * self.reach.gauge.network.n_units + 2 * self.reach.gauge.network.n_inputs
+
+    def __call__(self, block: Block) -> Sums:
+        X, _, w = double(block)
+        xp = array_namespace(X)
+        gaps, reach = kink_gaps(X, self.reach)
+        sizes = as_like(np.abs(self.reach.gauge.network.a), X) * gaps
+        return (xp.sum(w[:, None] * xp.where(gaps <= reach, sizes * sizes, xp.zeros_like(sizes)), axis=0),)
 
 
 @dataclass(frozen=True, eq=False)

@@ -273,6 +273,8 @@ class _Part:
         sizes = np.full(raw.network.n_units, np.nan)
         sizes[kept] = np.max([[raw.relative_size(int(i), R[i]) for i in kept] for R in regions], axis=0)
         claim = replace(case, known=replace(case.known, precision=sizes, regions=regions, wide_regions=wide))
+        if len({i for s in claim.known.failing for i in s.units} & set(kept.tolist())) == len(kept):
+            return claim.known  # nothing is left to be claimed
         margin = (LIMITS.rival + 2 * math.log(2) * len(kept)) * fit.variance
         findings = self._below(self.information.rss + margin, claim)
         return self._against(findings, claim._stating(self._better(findings, margin)))
