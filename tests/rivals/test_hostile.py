@@ -185,7 +185,7 @@ def test_one_row_between_two_kinks_determines_neither() -> None:
     """Slope and place of the two kinks may change together, as long as the one row keeps its value."""
     truth = wl.Network([[-2.0, 3.0, 3.0]], [1.0, 1.0, -1.0], [1.0, 0.5, -1.0])
     X = np.random.default_rng(0).standard_normal((60, 1))
-    between = (X[:, 0] > -0.5 / 3) & (X[:, 0] < 1 / 3)
+    between = (X[:, 0] > -0.25) & (X[:, 0] < 0.4)  # the kinks of both networks
     X = np.vstack([X[~between], [[0.1]]])
     slope = 2.5  # through (0.1, 0.8), from 0 up to 1.5
     other = wl.Network([[-2.0, slope, slope]], truth.a, [1.0, 0.8 - 0.1 * slope, 0.8 - 0.1 * slope - 1.5])
