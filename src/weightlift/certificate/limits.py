@@ -35,7 +35,7 @@ class Limits:
     influence: float = 0.5  # of one row in the sandwich: beyond it, the row is the estimate (Lindeberg's condition)
     leverage: float = 0.8  # of one input with its copies: beyond it no residual shows whether the network is right there
     linearity: tuple[float, float] = (0.6, 10.0)  # Σ w r² on a region's boundary over what the quadratic one is. Above
-    # one the region is too wide along its axes: of 223 tanh fits with up to tenfold, none with a unit outside
+    # one the region is too wide along its axes: of 222 tanh fits of full rank with up to tenfold, none was outside
     rival: float = 30.0  # gain in Σ w r²/σ² over a rival, and 2 ln 2 a unit: the best of 2ᵏ patterns gains less by chance
 
 
