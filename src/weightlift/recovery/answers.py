@@ -59,7 +59,7 @@ def fit(problem: Problem, start: Start, budget: Budget) -> Fit:
         network,
         free=free,
         iterations=steps,
-        tol=LIMITS.tolerance,
+        tol=_tolerance(problem.white.n),
         unit=request.unit,
         deadline=budget.deadline,
     )
@@ -71,28 +71,37 @@ def fit(problem: Problem, start: Start, budget: Budget) -> Fit:
         final, fixed = _with_outputs(final, request.outputs), request.free.replace("a", "")
     elif request.unit:
         final, fixed = final.absorbed(), request.free.replace("a", "")
-    final, work = _polished(problem, final, fixed, budget.less(refined.iterations))
-    work += refined.iterations
+    work = refined.iterations
+    if refined.risks[0] <= LIMITS.polished * problem.energy or network.c or problem.request.outputs is not None:
+        final, steps = _polished(problem, final, fixed, budget.less(work))
+        work += steps
     return Fit(final, float(refined.risks[0]), fixed, start.name, began, work, budget.less(work), start.cost)
 
 
 def judge(problem: Problem, fit: Fit) -> Answer:
     """The certificate of a fit; with noise, of least squares on every row, held-out ones too: no row is wasted."""
-    network, work, certificate = fit.network, fit.work, problem.certify(fit.network)
-    if certificate.status is Status.STATISTICAL and (steps := fit.budget.steps(LIMITS.steps)):
+    network, work, certificate = fit.network, fit.work, None
+    noisy = fit.risk > LIMITS.polished * problem.energy and problem.heldout is not None
+    if noisy and (steps := fit.budget.steps(LIMITS.steps)):
         again = gauss_newton(
-            problem.rows, network, free=fit.free, iterations=steps, tol=LIMITS.tolerance, damping=1e-6,
+            problem.rows, network, free=fit.free, iterations=steps, tol=_tolerance(problem.rows.n), damping=1e-6,
             deadline=fit.budget.deadline,
         )  # fmt: skip
         work += again.iterations
         if whole := problem.certify(again.network, all_rows=True):
             network, certificate = again.network, whole
+    certificate = problem.certify(network) if certificate is None else certificate
     cost = fit.borne + problem.since(fit.began, work)
     outcome = certificate.status.name if certificate else f"{certificate.status.name}: {certificate.reasons[0]}"
     report = StageReport(
         fit.name, network.n_units, 1, cost.work, cost.passes, fit.risk / problem.energy, outcome, cost.seconds
     )
     return Answer(network, certificate, fit.risk, report)
+
+
+def _tolerance(n: float) -> float:
+    """The relative decrease of the risk below which a step is the last."""
+    return min(max(LIMITS.chance / n, LIMITS.tolerance), LIMITS.loosest)
 
 
 def _with_outputs(network: Network, outputs: np.ndarray) -> Network:

@@ -32,7 +32,7 @@ class Problem:
     request: Request
     rows: Counted  # all
     train: Counted
-    heldout: Counted
+    heldout: Counted | None  # none where rows are scarce
     standard: Standardized  # the training rows; they stay as they are where their covariance is singular
     energy: float  # ½ E y²
 
@@ -48,9 +48,7 @@ class Problem:
             raise ArgumentError(f"y has the size {(2 * energy) ** 0.5:.0e}, whose powers vanish or overflow; divide y by it.")
         if not spread > 1e-24 * energy:
             raise ArgumentError("y is constant, or so small that its squares vanish; there is no unit to recover.")
-        share = min(0.5, max(LIMITS.heldout_share, LIMITS.heldout_rows / rows.n))
-        heldout, train = (part.persist() for part in rows.split(share, 1 - share, seed=int(rng.integers(2**31))))
-        train = train if train.n >= 2 else rows
+        heldout, train = _split(rows, request, rng)
         return cls(request, rows, train, heldout, _standardized(train, centred=request.bias), energy)
 
     @property
@@ -78,7 +76,7 @@ class Problem:
     def certify(self, network: Network, *, all_rows: bool = False) -> Certificate:
         """Judged on the training rows and those held out; or on all of them, where all were fitted."""
         bias, offset = self.request.bias, self.request.offset
-        heldout = None if all_rows or not self.heldout.n else self.heldout
+        heldout = None if all_rows else self.heldout
         return certify(network, self.rows if all_rows else self.train, bias=bias, offset=offset, heldout=heldout, rng=0)
 
     def now(self) -> Cost:
@@ -97,6 +95,16 @@ class Problem:
                 yield
         else:
             yield
+
+
+def _split(rows: Counted, request: Request, rng: np.random.Generator) -> tuple[Counted | None, Counted]:
+    """The rows held out, if they can be spared, and those that are fitted."""
+    seed = int(rng.integers(2**31))
+    if request.n_units != "auto" and rows.n < LIMITS.scarce_rows * request.parameters(rows.d, int(request.n_units)):
+        return None, rows.persist()
+    share = min(0.5, max(LIMITS.heldout_share, LIMITS.heldout_rows / rows.n))
+    heldout, train = (part.persist() for part in rows.split(share, 1 - share, seed=seed))
+    return heldout if heldout.n else None, train if train.n >= 2 else rows
 
 
 def _target(rows: Samples) -> tuple[float, float]:

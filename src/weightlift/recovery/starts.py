@@ -72,8 +72,8 @@ def moments(problem: Problem, width: int, budget: Budget, rng: np.random.Generat
     began = problem.now()
     try:
         rows, name = _gaussian_rows(problem, budget, rng)
+        _check_rows(problem, width)
         if problem.request.bias:
-            _check_rows(problem, width)
             child = rng.spawn(1)[0]
             network = hermite_init(rows, width, problem.request.phi, offset=problem.request.offset, rng=child).network
             risk, work, steps = None, 0, LIMITS.biased_steps
@@ -184,10 +184,13 @@ def _check_rows(problem: Problem, width: int) -> None:
     n, d = problem.white.n, problem.rows.d
     if width > d:
         raise ArgumentError(f"moments were not used: {width} units with {d} inputs take orders up to 6; the search is shorter.")
-    free_lengths = 1.0 if problem.request.unit else LIMITS.free_lengths
-    needed = free_lengths * max(LIMITS.biased_rows * problem.parameters(width), LIMITS.biased_rows_a_pair * width**2)
+    bias = problem.request.bias
+    free_lengths = LIMITS.free_lengths if bias and not problem.request.unit else 1.0
+    pairs = (LIMITS.biased_rows_a_pair if bias else LIMITS.unbiased_rows_a_pair) * width**2
+    needed = free_lengths * max(LIMITS.moment_rows_a_parameter * problem.parameters(width), pairs)
     if n < needed:
-        raise TooFewRowsError(f"moments were not used: {n} rows, and {width} units with biases take about {needed:.0f}.")
+        units = f"{width} units with biases" if bias else f"{width} units"
+        raise TooFewRowsError(f"moments were not used: {n} rows, and {units} take about {needed:.0f}.")
 
 
 def _unbiased_start(
@@ -230,9 +233,9 @@ def _on_few_rows(
 
 
 def _searched_rows(problem: Problem, width: int, rng: np.random.Generator) -> Samples:
-    """As many rows as a search needs: beyond twelve a parameter more rows cost time and tell nothing new about the basin."""
+    """As many rows as a search needs: beyond eight a parameter more rows cost time and tell nothing new about the basin."""
     wanted = max(LIMITS.search_rows * problem.parameters(width), LIMITS.least_search_rows)
-    if problem.white.n <= 2 * wanted:
+    if problem.white.n <= LIMITS.search_slack * wanted:
         return problem.white
     return problem.white.split(wanted / problem.white.n, seed=int(rng.integers(2**31)))[0].persist()
 
