@@ -48,6 +48,7 @@ BENCHMARKS = {
     "mondelli2019": Benchmark((), ("--full",)),
     "overcomplete": Benchmark((), ("--full",)),
     "sample_efficiency": Benchmark((), ("--moonshots",)),
+    "frontier": Benchmark(("rows", "noise", "real", "--trials", "3"), ()),
     "peers": Benchmark((), ("--full",)),
     "sources": Benchmark((), ("--full",)),
     "gpu": Benchmark(None, ()),

@@ -108,7 +108,7 @@ class Trial:
     reason: str
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None, table: list[Row] | None = None) -> int:
     parser = argparse.ArgumentParser(description="rows a parameter that recover needs, noiseless")
     parser.add_argument("--rows", default="", help="regular expression that a row's name must contain")
     parser.add_argument("--moonshots", action="store_true", help="the moonshot rows too")
@@ -120,7 +120,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--max-work", type=float, help="the search's budget, instead of the default")
     parser.add_argument("--store", type=Path, default=STORE)
     options = parser.parse_args(arguments)
-    rows = [row for row in TABLE if _wanted(row, options)]
+    rows = [row for row in (TABLE if table is None else table) if _wanted(row, options)]
     done = _read(options.store)
     run = _run(rows, done, options)
     trials = {(t.row, t.trial): t for t in done if t.run == run}

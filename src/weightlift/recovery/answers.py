@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weightlift.certificate import Certificate, Status
+from weightlift.certificate import Certificate
 from weightlift.identifiability.reflections import without_offset
 from weightlift.network import Network
 from weightlift.recovery.limits import LIMITS
