@@ -5,8 +5,8 @@
     python -m benchmarks.frontier rows --rows 'k=(30|50|100) ' --device cuda
     python -m benchmarks.frontier noise auto real
 
-rows    noiseless planted networks, as in benchmarks.sample_efficiency: right and EXACT of those tried, beside a goal. Resumable: every
-        trial is appended to benchmarks/results/frontier.jsonl.
+rows    noiseless planted networks, as in benchmarks.sample_efficiency: right and EXACT of those tried, beside a goal.
+        Resumable: every trial is appended to benchmarks/results/frontier.jsonl.
 noise   100 rows a parameter, noise 0.1: CPU seconds beside those of the same rows without it, and the share of the certificate.
 auto    method "auto" beside the faster of "tensor" and "search" that succeeds, twelve problems.
 real    trained networks as teachers over real inputs: digits (ReLU 8, 3.6 rows a parameter), diabetes (ReLU 16, 2.5), breast

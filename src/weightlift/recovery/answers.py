@@ -80,17 +80,17 @@ def fit(problem: Problem, start: Start, budget: Budget) -> Fit:
 
 def judge(problem: Problem, fit: Fit) -> Answer:
     """The certificate of a fit; with noise, of least squares on every row, held-out ones too: no row is wasted."""
-    network, work, certificate = fit.network, fit.work, None
+    network, work = fit.network, fit.work
     noisy = fit.risk > LIMITS.polished * problem.energy and problem.heldout is not None
     if noisy and (steps := fit.budget.steps(LIMITS.steps)):
         again = gauss_newton(
             problem.rows, network, free=fit.free, iterations=steps, tol=_tolerance(problem.rows.n), damping=1e-6,
             deadline=fit.budget.deadline,
         )  # fmt: skip
-        work += again.iterations
-        if whole := problem.certify(again.network, all_rows=True):
-            network, certificate = again.network, whole
-    certificate = problem.certify(network) if certificate is None else certificate
+        network, work = again.network, work + again.iterations
+        certificate = problem.certify(network, all_rows=True)
+    else:
+        certificate = problem.certify(network)
     cost = fit.borne + problem.since(fit.began, work)
     outcome = certificate.status.name if certificate else f"{certificate.status.name}: {certificate.reasons[0]}"
     report = StageReport(

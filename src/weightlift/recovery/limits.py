@@ -18,6 +18,7 @@ class Limits:
     few_rows: float = 4.0  # a parameter; a start is refined on so many before it sees all
     few_steps: int = 100  # of that refinement
     steps: int = 80  # of a refinement on all rows; quadratic convergence takes about ten
+    same_rows_steps: int = 10  # … that the search has fitted already
     biased_steps: int = 30  # a biased tensor start settles in 20 steps, or the search is shorter
     large_bias_steps: int = 40  # of each refinement, one for every unit that is added
     polish_steps: int = 8  # from nearly rounding to rounding, in raw inputs

@@ -138,7 +138,8 @@ def search(problem: Problem, width: int, budget: Budget, rng: np.random.Generato
             cost.seconds,
         )
         network = candidate.network if candidate.improved else None
-        yield Start("search", number, network, budget.share(LIMITS.refining_share), report=report)
+        steps = LIMITS.same_rows_steps if part is problem.white else LIMITS.steps
+        yield Start("search", number, network, budget.share(LIMITS.refining_share), steps=steps, report=report)
         began = problem.now()
 
 
