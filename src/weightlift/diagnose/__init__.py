@@ -92,9 +92,9 @@ def network(net: Network, *, n: int | None = None, offset: bool | None = None) -
     >>> found.identifiability.answer.name, found.regime.order
     ('AMBIGUOUS', 2)
     """
-    require_single(net, "diagnose.network")
     if not isinstance(net, Network):
         raise ArgumentError(f"net must be a Network, not {type(net).__name__}; for a shape or for data see shape and data.")
+    require_single(net, "diagnose.network")
     rows = None if n is None else count("n", n)
     d, k = net.n_inputs, net.n_units
     given = Shape(d, k, net.activation, bool(net.b.any()), bool(net.c != 0.0 if offset is None else offset))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weightlift.errors import ArgumentError
+from weightlift.errors import warn
 from weightlift.estimator.fitting import Fit, Options
 from weightlift.estimator.limits import LIMITS
 from weightlift.namespaces import to_numpy
@@ -21,7 +21,7 @@ HELDOUT = 0.2  # of the rows, that choose the width
 def fit_several(X: Any, Y: Any, w: Any, options: Options, *, rng: np.random.Generator) -> Fit:
     """The joint recovery of Y (n, m); n_units "auto" tries widths from the narrowest on."""
     if not options.refine or options.alpha not in ("auto", 0):
-        raise ArgumentError("several targets are fitted without a ridge: use refine=True and alpha='auto' or 0.")
+        warn("several targets are fitted without a ridge, and refined: alpha and refine have no effect on them.")
     rows = open_samples(X, Y, sample_weight=w)
     request = replace(options.request, method="search" if options.request.method == "auto" else options.request.method)
     found = _of_any_width(rows, request, rng) if request.n_units == "auto" else recovered(rows, request, rng)

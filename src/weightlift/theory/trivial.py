@@ -88,9 +88,9 @@ def trivial_predictors(net: Network) -> TrivialPredictors:
 
 def low_orders(net: Network) -> tuple[float, np.ndarray, np.ndarray]:
     """T₀ = E y, T₁ = E y x (d,), T₂ = E y (xxᵀ − I) (d, d), from the units' Hermite coefficients."""
-    require_single(net, "low_orders")
     if not isinstance(net, Network):
         raise ArgumentError(f"net must be a Network, not {type(net).__name__}.")
+    require_single(net, "low_orders")
     units = Units.of(net.activation, net.W, net.b)
     phi = net.a * units.hermites(2)  # aᵢ E φ(σᵢz + bᵢ) h_j(z), j ≤ 2
     U = units.directions
