@@ -85,7 +85,7 @@ def test_beside_a_linear_part_relu_units_face_either_way():
     found = wl.extract(truth.predict, 10)
     X = np.random.default_rng(0).standard_normal((50, 10))
     np.testing.assert_allclose(found.network.predict(X), truth.predict(X), rtol=1e-9, atol=1e-9)
-    assert found.certificate.status is wl.Status.AMBIGUOUS
+    assert any("moves the linear part" in symmetry for symmetry in found.certificate.symmetries)
 
 
 def test_units_far_out_are_found():

@@ -30,7 +30,7 @@ class Limits:
     )
     shorter: float = 0.3  # a step that crossed a unit is repeated this part of the way to it
     repairs: int = 6
-    spoilt: float = 3e-8  # relative error of a unit, by the bound on the answers' errors, that is some thirty times what it is
+    spoilt: float = 4e-9  # relative error of a unit, by the bound on the answers' errors, that is some thirty times what it is
     dependent: float = 30.0  # condition of the bends between two measured cells, beyond which they are measured apart
 
 
