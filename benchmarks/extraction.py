@@ -96,7 +96,8 @@ def trial(row: Row, seed: int) -> dict[str, Any]:
         began = time.perf_counter()
         found = wl.extract(oracle, truth.n_inputs, rng=seed, **arguments)
     X = np.random.default_rng(seed).standard_normal((2000, truth.n_inputs))
-    gap = np.abs(found.network.predict(X) - truth.predict(X)).max() / np.abs(truth.predict(X)).max()
+    answers = truth.predict(X)
+    gap = np.abs(found.network.predict(X) - answers.reshape(found.network.predict(X).shape)).max() / np.abs(answers).max()
     return {
         "queries": found.queries / (truth.W.size + truth.b.size + truth.a.size + np.size(truth.c)),
         "error": unit_error(found.network, truth),

@@ -84,8 +84,8 @@ def _extracted(box: Oracle, request: Request, began: float) -> Extraction:
         found = _found(probe, request)
     except BudgetError as error:
         found = from_nothing(probe, request.activation or activations.get("relu"), f"The budget is spent: {error}")
-    network = found.estimate.network(request.frame, flat=box.flat)
-    fresh = open_samples(request.frame.out(found.xi), found.Y[:, 0] if box.flat else found.Y)
+    network = found.estimate.network(request.frame)
+    fresh = open_samples(request.frame.out(found.xi), found.Y[:, 0] if found.Y.shape[1] == 1 else found.Y)
     certificate = judge(found, probe, network, fresh, request.rng)
     if request.n_units is not None and network.n_units > request.n_units:
         wide = f"{network.n_units} units were found, and n_units allows {request.n_units}."

@@ -61,13 +61,13 @@ class Estimate:
             self.activation,
         )
 
-    def network(self, frame: Frame, *, flat: bool) -> Network:
-        """The same function of x; flat: with one output, y (n,)."""
+    def network(self, frame: Frame) -> Network:
+        """The same function of x; one output is y (n,)."""
         W = self.N / frame.scale[:, None]
         V = self.V / frame.scale[:, None]
         c = self.c - frame.center @ V
         b = self.beta - frame.center @ W
         linear = V if V.any() else None
-        if flat:
+        if len(c) == 1:
             return Network(W, self.A[:, 0], b, c[0], self.activation, None if linear is None else linear[:, 0])
         return Network(W, self.A, b, c, self.activation, linear)

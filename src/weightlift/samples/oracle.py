@@ -61,7 +61,6 @@ class Oracle:
     calls: int = field(default=0, init=False)
     replayed: int = field(default=0, init=False)  # of the rows answered, those that the journal held
     n_outputs: int | None = field(default=None, init=False)
-    flat: bool = field(default=True, init=False)  # answers have one axis
 
     def __post_init__(self) -> None:
         self._began = time.monotonic()
@@ -173,8 +172,6 @@ class Oracle:
             raise OracleError(f"the oracle must return real numbers, not {type(answer).__name__} ({error}).") from error
         if Y.ndim not in (1, 2) or len(Y) != n or Y.shape[1:] == (0,):
             raise OracleError(f"the oracle returned shape {Y.shape} for {n} rows; it must return ({n},) or ({n}, m).")
-        if self.n_outputs is None:
-            self.flat = Y.ndim == 1
         Y = Y.reshape(n, -1)
         if self.n_outputs is not None and Y.shape[1] != self.n_outputs:
             raise OracleError(
