@@ -16,6 +16,7 @@ import numpy as np
 
 from weightlift import activations
 from weightlift.activations import Activation
+from weightlift.certificate import Certificate
 from weightlift.errors import ArgumentError, BudgetError
 from weightlift.extraction.adapters import as_function
 from weightlift.extraction.first_look import first_look
@@ -25,13 +26,17 @@ from weightlift.extraction.noisy import by_samples
 from weightlift.extraction.probe import Probe
 from weightlift.extraction.request import Request
 from weightlift.extraction.result import Extraction
-from weightlift.extraction.routes import Found, derivatives_route, from_nothing, lines_route
+from weightlift.extraction.routes import Found, derivatives_route, from_nothing, lines_route, with_rows
+from weightlift.network import Network
+from weightlift.samples import Samples
 from weightlift.samples import open as open_samples
 from weightlift.samples.oracle import Oracle, check_settings
 
 __all__ = ["Extraction", "extract"]
 
 SMOOTH = ("tanh", "gelu", "silu", "softplus", "erf", "sine")  # tried in turn; a sigmoid is a tanh
+
+FURTHER, FURTHER_ROWS = 3, 0.5  # more fresh rows, so many times this part, where the certificate finds too few somewhere
 
 
 def extract(
@@ -85,8 +90,13 @@ def _extracted(box: Oracle, request: Request, began: float) -> Extraction:
     except BudgetError as error:
         found = from_nothing(probe, request.activation or activations.get("relu"), f"The budget is spent: {error}")
     network = found.estimate.network(request.frame)
-    fresh = open_samples(request.frame.out(found.xi), found.Y[:, 0] if found.Y.shape[1] == 1 else found.Y)
-    certificate = judge(found, probe, network, fresh, request.rng)
+    certificate, fresh = _judged(found, probe, network, request)
+    for _ in range(FURTHER):
+        more = int(min(FURTHER_ROWS * len(found.xi), box.left))
+        if certificate or not found.explained or more < 1:
+            break
+        found = with_rows(found, probe, more, request.rng)
+        certificate, fresh = _judged(found, probe, network, request)
     if request.n_units is not None and network.n_units > request.n_units:
         wide = f"{network.n_units} units were found, and n_units allows {request.n_units}."
         certificate = certificate.refused(wide)
@@ -103,6 +113,11 @@ def _extracted(box: Oracle, request: Request, began: float) -> Extraction:
         found.notes,
         _unseen(found, probe, request),
     )
+
+
+def _judged(found: Found, probe: Probe, network: Network, request: Request) -> tuple[Certificate, Samples]:
+    fresh = open_samples(request.frame.out(found.xi), found.Y[:, 0] if found.Y.shape[1] == 1 else found.Y)
+    return judge(found, probe, network, fresh, request.rng), fresh
 
 
 def _of_noisy(probe: Probe, request: Request, noise: float, began: float) -> Extraction:

@@ -102,6 +102,14 @@ def _faced(probe: Probe, estimate: Estimate, linear: bool | None) -> Estimate:
     return estimate if found is None else _polished(probe, found, linear)
 
 
+def with_rows(found: Found, probe: Probe, n: int, rng: np.random.Generator) -> Found:
+    """The same with further fresh rows, which must agree as well."""
+    more = fresh_rows(n, found.estimate, rng)
+    xi, Y = np.vstack([found.xi, more]), np.vstack([found.Y, probe.ask(more)])
+    agreed = agrees(replace(probe, inexact=found.inexact), found.estimate, xi, Y)
+    return replace(found, xi=xi, Y=Y, explained=agreed)
+
+
 def unexplained(probe: Probe, nothing: Estimate, note: str, rng: np.random.Generator) -> Found:
     """Random rows that show that nothing explains them, and the affine function nearest to them."""
     xi = rng.standard_normal((int(min(LIMITS.evidence, probe.oracle.left)), probe.d))
