@@ -73,7 +73,8 @@ def test_a_width_that_is_too_large_but_exact_is_narrowed(seed, monkeypatch):
     assert found.certificate.status is wl.Status.EXACT
     assert found.network.equivalent(truth, tol=1e-9)
     widths = [int(line.split(":")[0].removeprefix("width ")) for line in found.width_evidence[1:]]
-    assert widths == list(range(widths[0], 1, -1))
+    widest = widths.index(max(widths))  # the first exact fit; a quick try at the guess itself may end beside it
+    assert widths[widest:] == list(range(widths[widest], 1, -1))
     assert len(widths) > 1
 
 

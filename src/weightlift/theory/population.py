@@ -34,9 +34,9 @@ def population_risk(student: Network, teacher: Network, *, noise_std: float = 0.
     >>> population_risk(Network([[0.0], [1.0]]), teacher) * 2 * np.pi         # ½ (½ + ½ − 2/(2π))
     2.14159265358979
     """
+    _check_inputs(student, teacher)
     require_single(teacher, "population_risk")
     require_single(student, "population_risk")
-    _check_inputs(student, teacher)
     if not 0.0 <= noise_std < math.inf:
         raise ArgumentError(f"noise_std must be a finite number that is not negative, not {noise_std!r}.")
     return 0.5 * distance(student, teacher).squared + 0.5 * noise_std**2
@@ -48,9 +48,9 @@ def population_gradient(student: Network, teacher: Network) -> np.ndarray:
     student  the network at which it is taken
     teacher  the planted network
     """
+    _check_inputs(student, teacher)
     require_single(teacher, "population_gradient")
     require_single(student, "population_gradient")
-    _check_inputs(student, teacher)
     _check_differentiable(student)
     gradient = np.zeros_like(student.W)
     for pairs, weights in _residual_pairs(student, teacher):
@@ -69,9 +69,9 @@ def population_hessian(student: Network, teacher: Network, *, curvature: bool = 
     student  the network at which it is taken
     teacher  the planted network
     """
+    _check_inputs(student, teacher)
     require_single(teacher, "population_hessian")
     require_single(student, "population_hessian")
-    _check_inputs(student, teacher)
     _check_differentiable(student)
     d, k = student.W.shape
     i, j = np.triu_indices(k)
