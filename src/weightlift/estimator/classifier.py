@@ -68,7 +68,7 @@ class OneHiddenLayerClassifier(OneHiddenLayerRegressor):
         standardize: bool = True,
         alpha: float | str = "auto",
         max_work: float | None = None,
-        tol: float = 1e-4,
+        tol: float = 1e-10,
         random_state: int | np.random.RandomState | None = 0,
         warm_start: bool = False,
         verbose: bool | int = False,

@@ -64,6 +64,7 @@ class Task:
 
     options: Options
     rows: Rows
+    chance: np.random.Generator  # of the ridge: its draws do not depend on what a recovery took
 
     @property
     def request(self) -> Request:
@@ -88,7 +89,7 @@ class Task:
 def fit_rows(rows: Rows, options: Options, *, previous: Network | None, rng: np.random.Generator) -> Fit:
     """The fit behind the estimators; see the module's docstring."""
     with np.errstate(all="ignore"):
-        return _fit(Task(options, rows), previous, rng)
+        return _fit(Task(options, rows, rng.spawn(1)[0]), previous, rng)
 
 
 def fit_collection(samples: Samples, options: Options, *, rng: np.random.Generator) -> Fit:
@@ -110,7 +111,7 @@ def _fit(task: Task, previous: Network | None, rng: np.random.Generator) -> Fit:
             return _unrefined(task, rng)
         if task.options.alpha != "auto" and float(task.options.alpha) > 0:
             moved = "The fit has a ridge (alpha > 0), which moves every unit; alpha=0 asks for the units."
-            return _ridge(task, None, moved, rng)
+            return _ridge(task, None, moved)
         return _recovered(task, rng)
     except NotFiniteError as error:
         raise NotFiniteError("X or y holds values whose network overflows double precision; rescale them.") from error
@@ -123,16 +124,16 @@ def _recovered(task: Task, rng: np.random.Generator) -> Fit:
             warnings.filterwarnings("ignore", message=".*Inputs are left as they are")  # `findings` has named the columns
             found = recovered(task.samples, task.request, rng)
     except WeightliftError as error:
-        return _ridge(task, None, str(error), rng)
+        return _ridge(task, None, str(error))
     network = rows.undo(found.network)
     certificate = task.certify(network) if rows.scaled else found.certificate
     recovery = replace(found, network=network, certificate=certificate)
     if certificate or task.options.alpha == 0:
         return Fit(network, certificate, recovery, 0.0, found.work, _inference(task, network, certificate))
-    return _ridge(task, recovery, certificate.reasons[0], rng)
+    return _ridge(task, recovery, certificate.reasons[0])
 
 
-def _ridge(task: Task, recovery: Recovery | None, reason: str, rng: np.random.Generator) -> Fit:
+def _ridge(task: Task, recovery: Recovery | None, reason: str) -> Fit:
     """The fit of the least held-out risk, never certified; a recovered network that explains its rows is kept."""
     X, y, w = task.rows.host
     spent = 0.0 if recovery is None else recovery.work
@@ -143,11 +144,11 @@ def _ridge(task: Task, recovery: Recovery | None, reason: str, rng: np.random.Ge
         task.request,
         alpha=task.options.alpha,
         standardize=task.options.standardize,
-        given=None if recovery is None or task.rows.scaled else recovery.network,
         tol=task.options.tol,
-        rng=rng,
+        rng=task.chance,
     )
-    sentence = f"Predictions come from a ridge fit of {found.network.n_units} units (alpha = {found.alpha:.3g})."
+    units = f"{found.network.n_units} units (alpha = {found.alpha:.3g}) beside " if found.network.n_units else ""
+    sentence = f"Predictions come from a ridge fit of {units}a line."
     certificate = task.certify(found.network).refused(reason, sentence)
     return Fit(found.network, certificate, recovery, found.alpha, spent + found.work, None)
 

@@ -25,15 +25,20 @@ class Limits:
     sum_of_shares: float = 1e-6  # |Σ p − 1| of a row's probabilities: float32 ones are within a few 1e-7
     # the ridge: benchmarks/regression.py
     widths: tuple[int, ...] = (2, 4, 8, 16)  # tried where the width is not given
-    folds: int = 3  # of the rows that a choice is made on
+    folds: int = 5  # of the rows that a choice is made on
     starts: int = 2  # of a fold
+    rough: float = 1e-4  # relative decrease at which a fit of a fold ends: far below what rows held out can tell
+    first_output: float = 0.1  # Σ a² at the start is its square: the line speaks first
+    silent: float = 1e-3  # |a| ‖(w, b)‖ in standardised rows, below which a unit says nothing
+    least_share: float = 1e-6  # of a residual that leave-one-out divides by: a row that decides its own fit
     last_starts: int = 3  # of the fit on all rows
     steps: int = 12  # of a fold, from one α to the next
-    last_steps: int = 60  # at the chosen α
+    last_steps: int = 200  # at the chosen α
     least_rows: int = 30  # for a choice at all
     most_rows: int = 4000  # that a choice is made on
     parameters: int = 800  # of a network that is tried: its normal equations take 5 MB a start
     enough: float = 0.99  # of a narrower network's risk, above which wider ones are not tried
+    gain: float = 2.0  # standard errors by which units must beat the line: they are the best of some twenty trials
     worse: int = 2  # times in a row that a smaller α may fail to help
 
 

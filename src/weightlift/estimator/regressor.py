@@ -1,7 +1,7 @@
 """`OneHiddenLayerRegressor`: `recover` with scikit-learn's fit and predict.
 
-Data from a network of the asked form give its units, certified. Any other data give a warning, a useful fit with a ridge whose
-size is chosen on held-out rows, and a certificate that says no.
+Data from a network of the asked form give its units, certified. Any other data give a warning, a useful fit, and a certificate
+that says no: a ridge regression, and beside it penalised units, where rows held out gain by them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class OneHiddenLayerRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
     Parameters
     ----------
     n_units : int or "auto", default="auto"
-        The width. "auto" looks for a width that can be certified, and failing that takes the one with the least held-out risk.
+        The width. "auto" looks for a width that can be certified, and failing that takes the one with the least held-out risk,
+        which may be 0: a line.
     activation : str or Activation, default="relu"
         φ: "relu", "leaky_relu", "squared_relu", "tanh", "sigmoid", "erf", "softplus", …; scikit-learn's "identity" and
         "logistic" are understood.
@@ -51,12 +52,13 @@ class OneHiddenLayerRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
         Whether scales are taken out before the fit: columns that differ much are scaled by powers of two, which is exact, and
         the ridge acts on standardised inputs and target. The network returned is that of the raw inputs.
     alpha : "auto" or float, default="auto"
-        Ridge ½ α ‖(W, a, b)‖² on the refinement. "auto": none where the units can be certified, otherwise the α with the least
-        held-out risk. 0: never. A positive one is used always, and its fit is never certified.
+        Ridge ½ α ‖(W, a, b)‖² on the units. "auto": none where they can be certified, otherwise the α with the least held-out
+        risk. 0: never. A positive one is used always, and its fit is never certified. A fit with a ridge has a linear part,
+        whose own ridge is that of the least leave-one-out error.
     max_work : float, optional
         Bound on recovery, in Gauss–Newton steps of one start, and as many again for the choice of a ridge: counted, so that
         results repeat. By default 3,000.
-    tol : float, default=1e-4
+    tol : float, default=1e-10
         Relative decrease of the penalised risk at which a ridge fit ends; recovery itself goes on to rounding.
     random_state : int, RandomState or None, default=0
         The same seed gives the same network.
@@ -75,6 +77,8 @@ class OneHiddenLayerRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
     n_units_, alpha_, n_iter_ : width and ridge that were used, Gauss–Newton steps that were spent
     coefs_, intercepts_ : lists of arrays
         [W (d, k), a (k, m)] and [b (k,), c (m,)], as MLPRegressor has them.
+    coef_ : array (d,) or (d, m)
+        The linear part V beside the units; zeros where there is none.
     n_features_in_, feature_names_in_ : as in scikit-learn
 
     Examples
@@ -119,7 +123,7 @@ class OneHiddenLayerRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
         standardize: bool = True,
         alpha: float | str = "auto",
         max_work: float | None = None,
-        tol: float = 1e-4,
+        tol: float = 1e-10,
         random_state: int | np.random.RandomState | None = 0,
         warm_start: bool = False,
         verbose: bool | int = False,
@@ -157,7 +161,8 @@ class OneHiddenLayerRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
             return self._kept(fit_several(X, y, w, options, rng=self._rng()), X)
         self._fit(X, y if y.ndim == 1 else y[:, 0], w, options)
         if y.ndim == 2:
-            self.network_ = replace(self.network_, a=self.network_.A, c=np.atleast_1d(self.network_.c))
+            net, V = self.network_, self.network_.V
+            self.network_ = replace(net, a=net.A, c=np.atleast_1d(net.c), V=None if V is None else V[:, None])
         return self
 
     def _fit(self, X: Array, y: Array, w: Array | None, options: Options) -> Self:
@@ -203,7 +208,9 @@ class OneHiddenLayerRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
         self.n_iter_ = max(1, round(fit.work))
         self._inference = fit.inference
         W, a, b, c = (from_numpy(np.array(v), like=X) for v in (net.W, net.A, net.b, np.atleast_1d(net.c)))
+        V = np.zeros((net.n_inputs, *net.a.shape[1:])) if net.V is None else np.array(net.V)
         self.coefs_ = [W, a]
+        self.coef_ = from_numpy(V, like=X)
         self.intercepts_ = [b, c]
         self._W = W  # the namespace and device of the fit, for scikit-learn's check
 

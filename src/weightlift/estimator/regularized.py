@@ -1,8 +1,12 @@
-"""A useful fit where no units can be certified: ridge on every parameter, its size and the width chosen on held-out rows.
+"""A useful fit where no units can be certified: a line, and beside it penalised units where held-out rows gain by them.
 
-Fit     ½ E r² + ½ α ‖(W, a, b)‖² by Gauss–Newton, inputs and target standardised. Random starts go from a large α to smaller
-        ones, a network that was searched for from α = 0 to larger ones; every fit starts where the last one ended.
-Choice  the α, and among several widths the width, of the least risk in three folds; folds are decided by the rows' hashes.
+Model   Σᵢ aᵢ φ(⟨wᵢ, z⟩ + bᵢ) + ⟨v, z⟩ + c in standardised inputs and target.
+Line    ½ E r² + ½ λ ‖v‖²; λ of the least leave-one-out error, which one decomposition of the inputs gives for all λ.
+Units   ½ E r² + ½ λ ‖v‖² + ½ α ‖(W, b, a)‖², started at that line, from a large α to smaller ones (`penalized`).
+Choice  the α, and among several widths the width, of the least risk in five folds. Where no width was asked for, units are
+        taken only if they lower the risk of the line by more than two standard errors of the rows' paired differences.
+Folds   rows stand in the order of their targets, and every five neighbours go to five folds by chance: neither the order of the
+        rows nor the unit of a column changes the choice.
 Work    counted in Gauss–Newton steps of one start; no new α or width is tried once it is spent.
 """
 
@@ -10,38 +14,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
 from weightlift.activations import Activation
 from weightlift.estimator.limits import LIMITS
+from weightlift.estimator.penalized import Data, Parameters, Penalty, descend
 from weightlift.network import Network
 from weightlift.recovery import Request
-from weightlift.refinement import gauss_newton
-from weightlift.risk import Students
-from weightlift.samples import Samples, Scaling
-from weightlift.samples import open as open_samples
-from weightlift.samples.keys import row_keys, uniforms
+from weightlift.samples import Scaling
 
 ALPHAS = tuple(0.3 * 5.0**-i for i in range(7))  # 0.3 … 2e-5
+LAMBDAS = tuple(10.0 ** (i / 4) for i in range(-24, 13))  # 1e-6 … 1e3
 
 
 @dataclass(frozen=True)
 class Tried:
-    """One width and α, with the mean risk E r² of the folds; whether it began at the network given."""
+    """One width and α, with the mean risk E r² of the folds; width 0 is the line alone."""
 
     width: int
     alpha: float
     risk: float
-    given: bool = False
 
 
 @dataclass(frozen=True)
 class Regularized:
-    """The network of the raw inputs, the ridge it was fitted with (in standardised ones), and what was compared."""
+    """The network of the raw inputs, the ridges it was fitted with (in standardised ones), and what was compared."""
 
     network: Network
     alpha: float
+    linear_alpha: float
     work: float
     trials: tuple[Tried, ...]
 
@@ -52,28 +55,32 @@ def regularized_fit(
     *,
     alpha: float | str,
     standardize: bool = True,
-    given: Network | None = None,
     tol: float,
     rng: np.random.Generator,
 ) -> Regularized:
-    """See the module's docstring; a width and a positive α that are asked for are taken. given: to try beside random starts."""
-    X, y, w = rows
-    widths = LIMITS.widths if request.n_units == "auto" else (int(request.n_units),)
+    """See the module's docstring; a width and a positive α that are asked for are taken."""
+    X, y, w = _ordered(*rows)
+    auto = request.n_units == "auto"
+    widths = LIMITS.widths if auto else (int(request.n_units),)
     alphas = ALPHAS if alpha in ("auto", 0) else (float(alpha),)
-    frame = Frame.of(X, y, w, centred=request.bias, offset=request.offset) if standardize else Frame.trivial(X.shape[1])
-    Z, t = frame.columns.inputs(X), frame.targets(y)
-    start = None if given is None else balanced(frame.on_network(given))
-    plan = Plan(request.phi, request.free, tol, int(rng.integers(2**31)), start)
-    trials, work = _choose(Z, t, w, widths, alphas, plan, request.budget().max_work)
-    best = min(trials, key=lambda trial: trial.risk)
-    path = [larger for larger in sorted(alphas, reverse=True) if larger > best.alpha and not best.given]
-    students = plan.starts(Z.shape[1], best.width, LIMITS.last_starts, given=best.given)
-    samples = open_samples(Z, t, sample_weight=w)
-    for ridge in [*path, best.alpha]:
-        steps = LIMITS.last_steps if ridge == best.alpha else LIMITS.steps
-        fit = gauss_newton(samples, students, free=plan.free, iterations=steps, tol=tol, ridge=ridge)
-        students, work = fit.students, work + fit.iterations * students.shape[1]
-    return Regularized(frame.undo(fit.network), best.alpha, work, trials)
+    centred = request.bias and request.offset  # else a shift of the line would need an offset
+    frame = Frame.of(X, y, w, centred=centred, offset=request.offset) if standardize else Frame.trivial(X.shape[1])
+    data = Data(frame.columns.inputs(X), frame.targets(y), w)
+    plan = Plan(request.phi, request.bias, request.offset, _line_ridge(data, request.offset), int(rng.integers(2**31)))
+    choice = _choose(data, widths, alphas, plan, request.budget().max_work, optional=auto)
+    best, work = choice.best, choice.work
+    fits = [plan.line(data)]
+    if best.width:
+        fits = starts = plan.starts(data, best.width, LIMITS.last_starts)
+        for ridge in [larger for larger in sorted(alphas, reverse=True) if larger > best.alpha]:
+            rough = plan.penalty(ridge)
+            fits = [descend(data, fit, rough, steps=LIMITS.steps, tol=LIMITS.rough) for fit in _awake(fits, starts)]
+            work += sum(fit.steps for fit in fits)
+        last = plan.penalty(best.alpha)
+        fits = [descend(data, fit, last, steps=LIMITS.last_steps, tol=tol) for fit in _awake(fits, starts)]
+    winner = min(fits, key=lambda fit: fit.value)
+    work += sum(fit.steps for fit in fits)
+    return Regularized(frame.undo(winner.network(plan.activation)), best.alpha, plan.ridge, work, choice.trials)
 
 
 @dataclass(frozen=True)
@@ -81,94 +88,185 @@ class Plan:
     """What all fits share."""
 
     activation: Activation
-    free: str
-    tol: float
+    bias: bool
+    offset: bool
+    ridge: float  # λ
     seed: int
-    given: Network | None
 
-    def starts(self, d: int, width: int, count: int, *, given: bool) -> Students:
-        """The network given, or units of about unit length with biases within the data, the same for every fold."""
-        if given and self.given is not None:
-            return Students.of(self.given)
+    def penalty(self, alpha: float) -> Penalty:
+        return Penalty(self.activation, alpha, self.ridge, bias=self.bias, offset=self.offset)
+
+    def line(self, data: Data) -> Parameters:
+        """The ridge fit without units: a quadratic, at its minimum after one undamped step."""
+        d = data.Z.shape[1]
+        start = Parameters(np.zeros((d, 0)), np.zeros(0), np.zeros(0), np.zeros(d), 0.0)
+        return descend(data, start, self.penalty(0.0), steps=2, tol=0.0, damping=0.0)
+
+    def starts(self, data: Data, width: int, count: int) -> list[Parameters]:
+        """The line, and units of about unit length with biases within the data that hardly speak; the same for all folds."""
+        line, d = self.line(data), data.Z.shape[1]
         rng = np.random.default_rng([self.seed, width])
-        W = rng.normal(size=(d, count, width)) / np.sqrt(d)
-        a = rng.choice([-1.0, 1.0], size=(count, width)) / np.sqrt(width)
-        b = 0.5 * rng.normal(size=(count, width)) * ("b" in self.free)
-        return Students(W, a, b, np.zeros(count), self.activation)
+        fits = []
+        for _ in range(count):
+            W = rng.normal(size=(d, width)) / np.sqrt(d)
+            a = LIMITS.first_output * rng.choice([-1.0, 1.0], size=width) / np.sqrt(width)
+            b = 0.5 * rng.normal(size=width) * self.bias
+            fits.append(replace(line, W=W, a=a, b=b))
+        return fits
+
+
+@dataclass(frozen=True)
+class Choice:
+    best: Tried
+    trials: tuple[Tried, ...]
+    work: float
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """One width: what each α gave, with r² of every held-out row, and the work."""
+
+    trials: tuple[Tried, ...]
+    errors: tuple[np.ndarray, ...]
+    work: float
+
+    @property
+    def best(self) -> Tried:
+        return min(self.trials, key=lambda tried: tried.risk)
+
+    @property
+    def best_errors(self) -> np.ndarray:
+        return self.errors[self.trials.index(self.best)]
 
 
 def _choose(
-    Z: np.ndarray,
-    t: np.ndarray,
-    w: np.ndarray | None,
-    widths: Sequence[int],
-    alphas: Sequence[float],
-    plan: Plan,
-    max_work: float,
-) -> tuple[tuple[Tried, ...], float]:
-    """The folds' risks; wider networks while they help, smaller α while it helps."""
-    d = Z.shape[1]
-    allowed = [k for k in widths if k == min(widths) or k * (d + 2) <= min(LIMITS.parameters, len(Z) // 2)]
-    if len(allowed) == 1 and len(alphas) == 1:
-        return (Tried(allowed[0], alphas[0], np.nan),), 0.0
-    folds = _folds(Z, t, w, plan.seed)
-    if folds is None:
-        return (Tried(allowed[0], float(sorted(alphas)[len(alphas) // 2]), np.nan),), 0.0
-    trials: list[Tried] = []
-    work = 0.0
-    if plan.given is not None:
-        trials, work = _path(folds, plan.given.n_units, (0.0, *sorted(alphas)), plan, max_work, given=True)
-    for width in allowed:
-        before = min((trial.risk for trial in trials if not trial.given), default=np.inf)
-        found, spent = _path(folds, width, sorted(alphas, reverse=True), plan, max_work - work, given=False)
-        trials, work = trials + found, work + spent
-        if min(trial.risk for trial in found) > LIMITS.enough * before or work >= max_work:
+    data: Data, widths: Sequence[int], alphas: Sequence[float], plan: Plan, max_work: float, *, optional: bool
+) -> Choice:
+    """The folds' risks; wider networks while they help, smaller α while it helps. optional: units may be none, and are where
+    rows or work do not suffice for a choice."""
+    n, d = data.Z.shape
+    affordable = int(min(len(alphas), max_work // (LIMITS.folds * LIMITS.starts * LIMITS.steps)))
+    if n < LIMITS.least_rows or not affordable or not (optional or len(alphas) > 1):
+        middle = float(sorted(alphas)[len(alphas) // 2])
+        taken = Tried(0, 0.0, np.nan) if optional else Tried(widths[0], middle, np.nan)
+        return Choice(taken, (taken,), 0.0)
+    part = data.take(_spread_rows(n))
+    folds = Folds.of(part, plan.seed)
+    errors = folds.errors([plan.line(train) for train in folds.training], plan.activation)
+    line = Tried(0, 0.0, part.mean(errors))
+    best, trials, work = Path((line,), (errors,), 0.0), [line], 0.0
+    for width in widths:
+        if width > widths[0] and width * (d + 2) > min(LIMITS.parameters, n // 2):
             break
-    return tuple(trials), work
+        path = _path(folds, width, _inner(alphas, affordable), plan, max_work - work)
+        trials, work = [*trials, *path.trials], work + path.work
+        slower = width > widths[0] and path.best.risk > LIMITS.enough * min(t.risk for t in trials if 0 < t.width < width)
+        gain = line.risk - path.best.risk > LIMITS.gain * _standard_error(part, errors - path.best_errors)
+        if not optional or (gain and path.best.risk < best.best.risk):
+            best = path
+        if slower or work >= max_work:
+            break
+    return Choice(best.best, tuple(trials), work)
 
 
-def _path(
-    folds: list[tuple[Samples, Samples]], width: int, alphas: Sequence[float], plan: Plan, max_work: float, *, given: bool
-) -> tuple[list[Tried], float]:
-    """One width, the α's in their order, all folds side by side."""
-    students = [plan.starts(fold.d, width, LIMITS.starts, given=given) for fold, _ in folds]
-    total, work, worse = sum(held.total for _, held in folds), 0.0, 0
+def _inner(alphas: Sequence[float], count: int) -> list[float]:
+    """So many of them from large to small; of fewer than all, the inner ones."""
+    falling = sorted(alphas, reverse=True)
+    places = np.linspace(0, len(falling) - 1, count + 2)[1:-1].round().astype(int)
+    return falling if count == len(falling) else [falling[i] for i in places]
+
+
+def _path(folds: Folds, width: int, alphas: Sequence[float], plan: Plan, max_work: float) -> Path:
+    """One width, the α's in their order; in each fold the start of the least penalised risk speaks."""
+    starts = [plan.starts(train, width, LIMITS.starts) for train in folds.training]
+    fits = list(starts)
     trials: list[Tried] = []
+    kept: list[np.ndarray] = []
+    work, worse = 0.0, 0
     for alpha in alphas:
-        risk = 0.0
-        for i, (train, held) in enumerate(folds):
-            fit = gauss_newton(train, students[i], free=plan.free, iterations=LIMITS.steps, tol=plan.tol, ridge=alpha)
-            students[i], work = fit.students, work + fit.iterations * fit.students.shape[1]
-            risk += held.total * _risk(held, fit.network) / total
-        worse = worse + 1 if trials and risk >= min(trial.risk for trial in trials) else 0
-        trials.append(Tried(width, alpha, risk, given))
+        penalty = plan.penalty(alpha)
+        for i, train in enumerate(folds.training):
+            awake = _awake(fits[i], starts[i])
+            fits[i] = [descend(train, fit, penalty, steps=LIMITS.steps, tol=LIMITS.rough) for fit in awake]
+            work += sum(fit.steps for fit in fits[i])
+        errors = folds.errors([min(group, key=lambda fit: fit.value) for group in fits], plan.activation)
+        risk = folds.data.mean(errors)
+        speaks = any(_speaks(fit) for group in fits for fit in group)
+        worse = worse + 1 if speaks and trials and not risk < min(tried.risk for tried in trials) else 0
+        trials.append(Tried(width, alpha, risk if np.isfinite(risk) else np.inf))
+        kept.append(errors)
         if worse >= LIMITS.worse or work >= max_work:
             break
-    return trials, work
+    return Path(tuple(trials), tuple(kept), work)
 
 
-def _risk(held: Samples, network: Network) -> float:
-    from weightlift.risk import Risk
-
-    value = 2.0 * float(held.mean(Risk(Students.of(network)))[0][0])
-    return value if np.isfinite(value) else np.inf
+def _awake(fits: Sequence[Parameters], starts: Sequence[Parameters]) -> list[Parameters]:
+    """The fits; for one whose units a larger α has silenced, its start: a unit of size zero is stationary, and stays so."""
+    return [fit if _speaks(fit) else start for fit, start in zip(fits, starts, strict=True)]
 
 
-def _folds(Z: np.ndarray, t: np.ndarray, w: np.ndarray | None, seed: int) -> list[tuple[Samples, Samples]] | None:
-    """Pairs of training and held-out rows; None for too few rows."""
-    if len(Z) < LIMITS.least_rows:
-        return None
-    chance = uniforms(row_keys(Z, t), seed)
-    if len(Z) > LIMITS.most_rows:
-        chosen = np.argsort(chance)[:LIMITS.most_rows]
-        Z, t, w = Z[chosen], t[chosen], None if w is None else w[chosen]
-    rank = np.argsort(np.argsort(uniforms(row_keys(Z, t), seed + 1)))
-    parts = [rank % LIMITS.folds == i for i in range(LIMITS.folds)]
+def _speaks(fit: Parameters) -> bool:
+    return bool(np.max(np.abs(fit.a) * np.linalg.norm(np.vstack([fit.W, fit.b]), axis=0)) > LIMITS.silent)
 
-    def rows(mask: np.ndarray) -> Samples:
-        return open_samples(Z[mask], t[mask], sample_weight=None if w is None else w[mask])
 
-    return [(rows(~part), rows(part)) for part in parts]
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """Rows with the number of the fold that each is held out in."""
+
+    data: Data
+    number: np.ndarray  # (n,)
+    training: tuple[Data, ...]
+
+    @classmethod
+    def of(cls, data: Data, seed: int) -> Self:
+        """Every five neighbours in the order of the targets go to the folds in a random order."""
+        blocks = -(-len(data.t) // LIMITS.folds)
+        rng = np.random.default_rng(seed)
+        order = np.argsort(rng.random((blocks, LIMITS.folds)), axis=1)
+        number = order.ravel()[: len(data.t)]
+        return cls(data, number, tuple(data.take(np.flatnonzero(number != i)) for i in range(LIMITS.folds)))
+
+    def errors(self, fits: Sequence[Parameters], activation: Activation) -> np.ndarray:
+        """(n,) r² of every row under the fit that has not seen it."""
+        errors = np.empty(len(self.data.t))
+        for i, fit in enumerate(fits):
+            held = np.flatnonzero(self.number == i)
+            errors[held] = (fit.network(activation).predict(self.data.Z[held]) - self.data.t[held]) ** 2
+        return errors
+
+
+def _standard_error(data: Data, differences: np.ndarray) -> float:
+    """Of the weighted mean of paired differences."""
+    w = np.ones(len(differences)) if data.w is None else data.w
+    centred = differences - data.mean(differences)
+    return float(np.sqrt(np.sum((w * centred) ** 2)) / np.sum(w))
+
+
+def _line_ridge(data: Data, offset: bool) -> float:
+    """λ of the least leave-one-out error Σ w (r/(1 − h))², with h the leverage."""
+    n, w = len(data.t), np.ones(len(data.t)) if data.w is None else data.w / data.w.mean()
+    root, t, Z = np.sqrt(w), data.t, data.Z
+    if offset:
+        t, Z = t - np.average(t, weights=w), Z - np.average(Z, axis=0, weights=w)
+    U, s, _ = np.linalg.svd(root[:, None] * Z, full_matrices=False)
+    projected, errors = U.T @ (root * t), []
+    for ridge in LAMBDAS:
+        shrink = s**2 / (s**2 + n * ridge)
+        leverage = U**2 @ shrink + offset * w / n
+        residual = root * t - U @ (shrink * projected)
+        errors.append(float(np.sum((residual / np.maximum(1 - leverage, LIMITS.least_share)) ** 2)))
+    return float(LAMBDAS[int(np.argmin(errors))])
+
+
+def _ordered(X: np.ndarray, y: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Rows by target, ties by inputs."""
+    order = np.lexsort((*X.T[::-1], y))
+    return X[order], y[order], None if w is None else w[order]
+
+
+def _spread_rows(n: int) -> np.ndarray:
+    """All rows, or as many as a choice is made on, evenly over the order of the targets."""
+    return np.unique(np.linspace(0, n - 1, min(n, LIMITS.most_rows)).round().astype(int))
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,20 +289,8 @@ class Frame:
     def targets(self, y: np.ndarray) -> np.ndarray:
         return np.asarray((y - self.mean) / self.spread)
 
-    def on_network(self, network: Network) -> Network:
-        """The network as a function of the standardised inputs, and of target."""
-        return replace(self.columns.on_network(network), a=network.a / self.spread, c=(network.c - self.mean) / self.spread)
-
     def undo(self, network: Network) -> Network:
-        """The inverse."""
-        return replace(self.columns.undo(network), a=network.a * self.spread, c=self.spread * network.c + self.mean)
-
-
-def balanced(network: Network) -> Network:
-    """The same function with |a| = ‖(w, b)‖ for homogeneous φ, where a ridge is least: t^{q+1} = |a|/‖(w, b)‖."""
-    q = network.activation.degree
-    if not q:
-        return network
-    length = np.sqrt(np.sum(network.W**2, axis=0) + network.b**2)
-    t = np.where((length > 0) & (network.a != 0), np.abs(network.a) / np.where(length > 0, length, 1.0), 1.0) ** (1 / (q + 1))
-    return replace(network, W=network.W * t, b=network.b * t, a=network.a / t**q)
+        """The network of the raw inputs and target."""
+        assert network.V is not None
+        scaled = replace(network, a=network.a * self.spread, V=network.V * self.spread, c=network.c * self.spread + self.mean)
+        return self.columns.undo(scaled)
