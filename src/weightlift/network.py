@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -147,9 +148,13 @@ class Network:
         several. Even φ, and ReLU or softplus beside a linear part: the leading coordinate of wᵢ is positive. Units in
         lexicographic order of (w, b, a), largest first.
         """
-        net = self._unit_norms().reflected(self._flips())
+        net = self.normalized()
         order = np.lexsort((*net.A.T[::-1], net.b, *net.W[::-1]))[::-1]
         return replace(net, W=net.W[:, order], a=net.a[order], b=net.b[order])
+
+    def normalized(self) -> Network:
+        """Every unit in its normal form (see `canonical`), under the number that it has."""
+        return self._unit_norms().reflected(self._flips())
 
     def absorbed(self) -> Network:
         """The same function with ‖aᵢ‖ = 1, sizes moved into (wᵢ, bᵢ): a φ(z) = (a/‖a‖) φ(‖a‖^{1/q} z)  [zhong2017, §4]."""
@@ -186,11 +191,16 @@ class Network:
         c_agrees = np.abs(f.c - g.c).max() <= tol * size
         return bool(c_agrees and (f.V is None or np.abs(f.V - g.V).max() <= tol * max(size, np.abs(f.V).max())))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a safetensors file with a versioned JSON header, beside and renamed."""
+    def save(
+        self, path: str | os.PathLike[str], *, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None
+    ) -> None:
+        """Write a safetensors file with a versioned JSON header, beside and renamed.
+
+        inputs, outputs: names of the columns of X and of y, which `column_names` reads back.
+        """
         from safetensors.numpy import save
 
-        header = {
+        header: dict[str, Any] = {
             "format": FORMAT,
             "version": VERSION,
             "activation": activations.to_json(self.activation),
@@ -198,6 +208,9 @@ class Network:
             "n_units": self.n_units,
             "sha256": self._digest(),
         }
+        for key, names, count in (("inputs", inputs, self.n_inputs), ("outputs", outputs, self.n_outputs)):
+            if names is not None:
+                header[key] = _names(key, names, count)
         tensors = {"W": self.W, "a": self.a, "b": self.b, "c": np.atleast_1d(self.c)}
         tensors |= {} if self.V is None else {"V": self.V}
         tensors = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
@@ -290,6 +303,26 @@ class Network:
         if (net.n_inputs, net.n_units) != (header.get("n_inputs"), header.get("n_units")):
             raise FileFormatError(f"{path}: header and weights disagree about the shape.")
         return net
+
+
+def column_names(path: str | os.PathLike[str]) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
+    """Names of the columns of X and of y in a file written by `Network.save`; None where it has none."""
+    content = read_checked(path, max_bytes=MAX_FILE_BYTES)
+    header = weightlift_header(content, path, kind="a network", format=FORMAT, version=VERSION, oldest=OLDEST)
+    inputs, outputs = header.get("inputs"), header.get("outputs")
+    try:
+        found = _names("inputs", inputs, int(header["n_inputs"])) if inputs is not None else None
+        targets = _names("outputs", outputs, len(outputs)) if outputs is not None else None
+    except (ArgumentError, KeyError, TypeError, ValueError) as error:
+        raise FileFormatError(f"{path}: the names of the columns cannot be read ({error}).") from error
+    return None if found is None else tuple(found), None if targets is None else tuple(targets)
+
+
+def _names(key: str, names: Sequence[str], count: int) -> list[str]:
+    listed = list(names)
+    if len(listed) != count or len(set(listed)) < count or not all(isinstance(name, str) for name in listed):
+        raise ArgumentError(f"{key} must be {count} names, each of its own, not {listed[:12]!r}.")
+    return listed
 
 
 def alike(f: Network, g: Network) -> tuple[Network, Network]:

@@ -47,7 +47,7 @@ def test_recover_show_predict_round_trip(planted: Planted, source: list[str]) ->
     network = wl.Network.load("net.safetensors")
     assert wl.match(network, truth).max_error < 1e-12
     shown = json.loads(run("show", "net.safetensors", "--json").stdout)
-    np.testing.assert_array_equal(shown["W"], network.canonical().W)
+    np.testing.assert_array_equal(shown["W"], network.normalized().W)
     assert "2 units, relu" in run("show", "net.safetensors").stdout
     lines = run("predict", "net.safetensors", *source).stdout.split()
     np.testing.assert_array_equal([float(line) for line in lines], network.predict(X))
@@ -277,3 +277,38 @@ def test_every_command_explains_itself_with_examples() -> None:
         assert result.exit_code == 0
         assert f"weightlift {command}" in result.output
     assert "--install-completion" in run("--help").output
+
+
+def test_columns_are_matched_by_name(planted: Planted) -> None:
+    """The order of the columns does not matter; one that is missing or one too many is refused, also the target's own."""
+    _, X, y = planted
+    assert run("recover", "data.csv", "--target", "y", "--units", "2", "--out", "net.safetensors").exit_code == 0
+    assert wl.network.column_names("net.safetensors") == (("p", "q", "r"), ("y",))
+    assert "w: p, q, r" in run("show", "net.safetensors").stdout
+    expected = wl.Network.load("net.safetensors").predict(X)
+    for header, columns in (("r,q,p", X[:, ::-1]), ("r,y,p,q", np.c_[X[:, 2], y, X[:, :2]])):
+        np.savetxt("new.csv", columns, delimiter=",", header=header, comments="", fmt="%.17g")
+        values = [float(line) for line in run("predict", "net.safetensors", "new.csv").stdout.split()]
+        np.testing.assert_array_equal(values, expected)
+    for header, word in (("r,q,s", "no single column 'p'"), ("r,q,p,s", "'s' beside them")):
+        columns = np.c_[X, X][:, : header.count(",") + 1]
+        np.savetxt("new.csv", columns, delimiter=",", header=header, comments="", fmt="%.17g")
+        result = run("predict", "net.safetensors", "new.csv")
+        assert result.exit_code == 2
+        assert word in result.output
+
+
+def test_recover_and_show_number_the_units_alike(planted: Planted) -> None:
+    shown = run("recover", "data.csv", "--target", "y", "--units", "2", "--out", "net.safetensors").stdout
+    again = run("show", "net.safetensors").stdout
+    units = [line for line in again.splitlines() if line.strip()[:1] in ("0", "1")]
+    assert len(units) == 2
+    assert all(line in shown for line in units)
+
+
+def test_names_are_checked(tmp_path: Path) -> None:
+    net = wl.Network([[1.0], [2.0]])
+    with pytest.raises(ArgumentError, match="2 names"):
+        net.save(tmp_path / "n.safetensors", inputs=["a", "a"])
+    net.save(tmp_path / "n.safetensors")
+    assert wl.network.column_names(tmp_path / "n.safetensors") == (None, None)

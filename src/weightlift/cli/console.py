@@ -7,7 +7,7 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +19,8 @@ from weightlift.errors import WeightliftError
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from weightlift.recovery import Event
 
 USAGE, NOT_CERTIFIED = 2, 3
 
@@ -60,8 +62,11 @@ def print_parts(*parts: Any) -> None:
 
 
 @contextmanager
-def working(text: str) -> Iterator[None]:
-    """A spinner with the time on a terminal, nothing in a pipe; warnings become sentences on stderr."""
+def working(text: str) -> Iterator[Callable[[Event], None]]:
+    """A spinner with the time on a terminal, nothing in a pipe; warnings become sentences on stderr.
+
+    Yields what a recovery may be given as its callback: the spinner then says where it stands.
+    """
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     out = console(err=True)
@@ -69,8 +74,8 @@ def working(text: str) -> Iterator[None]:
         warnings.simplefilter("always")
         columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
         with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as progress:
-            progress.add_task(text, total=None)
-            yield
+            task = progress.add_task(text, total=None)
+            yield lambda event: progress.update(task, description=f"{text}: {event}")
     for message in dict.fromkeys(str(w.message) for w in caught):
         typer.echo(f"Warning: {message}", err=True)
 

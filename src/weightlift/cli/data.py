@@ -22,6 +22,7 @@ class Table:
     values: np.ndarray  # (n, columns)
     names: tuple[str, ...]
     target: str | None = None  # the column that the file itself calls y
+    named: bool = False  # the file has names of its own
 
     @property
     def listing(self) -> str:
@@ -29,6 +30,31 @@ class Table:
 
     def split(self, target: str) -> tuple[np.ndarray, np.ndarray]:
         """The inputs and the target column, by its name, else by its number; several between commas give y (n, m)."""
+        columns = self._targets(target)
+        y = self.values[:, columns[0]] if len(columns) == 1 else self.values[:, columns]
+        return np.delete(self.values, columns, axis=1), y
+
+    def split_names(self, target: str) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
+        """The names of the inputs and of the targets; None for a file that has none, or the same twice."""
+        if not self.named or len(set(self.names)) < len(self.names):
+            return None, None
+        columns = self._targets(target)
+        inputs = tuple(name for j, name in enumerate(self.names) if j not in columns)
+        return inputs, tuple(self.names[j] for j in columns)
+
+    def ordered(self, inputs: tuple[str, ...], leave_out: tuple[str, ...]) -> np.ndarray:
+        """The columns of these names in this order; a name that is missing or one too many is refused."""
+        missing = [name for name in inputs if self.names.count(name) != 1]
+        more = [name for name in self.names if name not in inputs and name not in leave_out]
+        if missing or more:
+            parts = [f"no single column {', '.join(map(repr, missing[:4]))}"] if missing else []
+            parts += [f"{', '.join(map(repr, more[:4]))} beside them"] if more else []
+            wanted = ", ".join(inputs[:12]) + (", …" if len(inputs) > 12 else "")
+            found = " and ".join(parts)
+            raise ArgumentError(f"the network's inputs are {wanted}, and the file has {found}; rename or drop columns.")
+        return self.values[:, [self.names.index(name) for name in inputs]]
+
+    def _targets(self, target: str) -> list[int]:
         wanted = [target] if target in self.names or "," not in target else [name.strip() for name in target.split(",")]
         columns = [self._index(name) for name in wanted]
         if len(set(columns)) < len(columns):
@@ -36,8 +62,7 @@ class Table:
         if len(self.names) == len(columns):
             only = f"{self.names[0]!r} is the only column" if len(columns) == 1 else "every column is a target"
             raise ArgumentError(f"{only}; inputs stand beside the target, a column each.")
-        y = self.values[:, columns[0]] if len(columns) == 1 else self.values[:, columns]
-        return np.delete(self.values, columns, axis=1), y
+        return [j % len(self.names) for j in columns]
 
     def _index(self, column: str) -> int:
         if self.names.count(column) > 1:
@@ -156,7 +181,8 @@ def _matrix(path: Path, name: str, array: np.ndarray) -> np.ndarray:
 
 
 def _numbered(values: np.ndarray, names: tuple[str, ...] | None = None) -> Table:
-    return Table(values, tuple(map(str, range(values.shape[1]))) if names is None else names)
+    numbers = tuple(map(str, range(values.shape[1])))
+    return Table(values, numbers if names is None else names, named=names is not None)
 
 
 def _is_number(cell: str) -> bool:

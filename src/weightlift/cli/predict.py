@@ -31,12 +31,16 @@ def predict(
         check_output(out, force=force, suffixes=SUFFIXES)
     from weightlift.cli.data import read_table
     from weightlift.errors import ShapeError
-    from weightlift.network import Network
+    from weightlift.network import Network, column_names
 
     network = Network.load(net)
     table = read_table(data)
     column = table.target if target is None else target
-    X = table.values if column is None else table.split(column)[0]
+    inputs, outputs = column_names(net)
+    if inputs is not None and table.named:
+        X = table.ordered(inputs, (*(outputs or ()), *((column, *column.split(",")) if column else ())))
+    else:
+        X = table.values if column is None else table.split(column)[0]
     if X.shape[1] != network.n_inputs:
         found = f"{data} has {X.shape[1]} input columns and the network {network.n_inputs} inputs"
         raise ShapeError(f"{found}; --target leaves a column out; there are {table.listing}.")

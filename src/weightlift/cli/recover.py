@@ -53,7 +53,8 @@ def recover(
     if (column := table.target if target is None else target) is None:
         raise typer.BadParameter(f"name the column of y; there are {table.listing}.", param_hint="--target")
     X, y = table.split(column)
-    with working("recovering"):
+    inputs, outputs = table.split_names(column)
+    with working("recovering") as told:
         import weightlift as wl
 
         began = time.perf_counter()
@@ -67,15 +68,17 @@ def recover(
             linear=LINEAR[linear],
             method=method,
             max_work=max_work,
+            callback=told,
             rng=seed,
         )
         seconds = time.perf_counter() - began
     if out is not None:
-        found.network.save(out)
+        found.network.save(out, inputs=inputs, outputs=outputs)
     if as_json:
         print_json({**recovery_json(found, seconds), "rows": len(X), "file": None if out is None else str(out)})
     else:
-        parts = [network_table(found.network), stage_table(found, seconds), *width_lines(found), verdict(found.certificate)]
+        listed = network_table(found.network, inputs)
+        parts = [listed, stage_table(found, seconds), *width_lines(found), verdict(found.certificate)]
         print_parts(*parts, *([] if out is None else [f"Network: {out}"]))
     if not found.certificate:
         raise typer.Exit(NOT_CERTIFIED)

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 COLORS = {"EXACT": "green", "STATISTICAL": "green", "AMBIGUOUS": "yellow", "FAILED": "red"}
 
 
-def network_table(network: Network) -> Table:
-    """One line a unit: output weight, bias, length of w, leading entries."""
+def network_table(network: Network, inputs: tuple[str, ...] | None = None) -> Table:
+    """One line a unit, in its normal form and under its number: output weight, bias, length of w, leading entries."""
     import numpy as np
 
+    network = network.normalized()
     table = new_table(f"{network!r}")
     several = network.a.ndim == 2
-    for name in ("unit", "‖a‖" if several else "a", "b", "‖w‖", leading_title(network.n_inputs, LIMITS.shown_weights)):
+    for name in ("unit", "‖a‖" if several else "a", "b", "‖w‖", leading_title(network.n_inputs, LIMITS.shown_weights, inputs)):
         table.add_column(name, justify="right")
     lengths, a = np.linalg.norm(network.W, axis=0), np.linalg.norm(network.a, axis=1) if several else network.a
     for j in range(network.n_units):
@@ -110,5 +111,6 @@ def leading(w: np.ndarray, count: int) -> str:
     return " ".join(f"{v:+.4f}" for v in w[:count]) + (" …" if len(w) > count else "")
 
 
-def leading_title(n_inputs: int, count: int) -> str:
-    return f"w, {count} of {n_inputs}" if n_inputs > count else "w"
+def leading_title(n_inputs: int, count: int, inputs: tuple[str, ...] | None = None) -> str:
+    title = f"w, {count} of {n_inputs}" if n_inputs > count else "w"
+    return title if inputs is None else f"{title}: {', '.join(inputs[:count])}"

@@ -22,10 +22,11 @@ def show(
       weightlift show net.safetensors
       weightlift show net.safetensors --json
     """
-    from weightlift.network import Network
+    from weightlift.network import Network, column_names
 
-    network = Network.load(net).canonical()
+    network = Network.load(net).normalized()
+    inputs, outputs = column_names(net)
     if as_json:
-        print_json(network_json(network))
+        print_json({**network_json(network), "inputs": inputs, "outputs": outputs})
     else:
-        console().print(network_table(network))
+        console().print(network_table(network, inputs))

@@ -18,7 +18,7 @@ from weightlift.initialization import gaussian_init
 from weightlift.learning import learn_1nn
 from weightlift.moments import remove_linear
 from weightlift.network import Network
-from weightlift.recovery import Recovery, Request, recovered
+from weightlift.recovery import Event, Recovery, Request, recovered
 from weightlift.refinement import gauss_newton
 from weightlift.refinement.gauss_newton import project_outputs
 from weightlift.risk import Students
@@ -54,8 +54,20 @@ class Options:
         """From attributes of the same names."""
         asked = {name: getattr(estimator, name) for name in ("n_units", "activation", "bias", "offset", "method")}
         work = LIMITS.work if estimator.max_work is None else estimator.max_work
-        request = Request(**asked, max_work=work).checked()
+        request = Request(**asked, max_work=work, callback=Told() if estimator.verbose else None).checked()
         return cls(request, estimator.refine, estimator.standardize, estimator.alpha, estimator.tol)
+
+
+class Told:
+    """Prints where a recovery stands, every few seconds."""
+
+    def __init__(self) -> None:
+        self.last = 0.0
+
+    def __call__(self, event: Event) -> None:
+        if event.seconds >= self.last + LIMITS.told_seconds:
+            self.last = event.seconds
+            print(f"{event.seconds:6.1f} s  {event}", flush=True)
 
 
 @dataclass(frozen=True, eq=False)

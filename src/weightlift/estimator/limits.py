@@ -11,6 +11,7 @@ class Limits:
     work: float = 3000.0  # Gauss–Newton steps before the ridge is tried: real data are seldom a network
     warm_steps: int = 80  # from the last fit's network; a start that is worth it needs no more
     explained: float = 1e-12  # E r²/Var y at which the rows are explained, whatever the certificate says of the units
+    told_seconds: float = 2.0  # between two lines of progress
     # columns
     shown: int = 4  # names in a message
     far_mean: float = 30.0  # spreads: three digits of every product are lost there

@@ -65,7 +65,7 @@ class OneHiddenLayerRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
     warm_start : bool, default=False
         Whether the previous network is refined and certified first; the search follows only if that fails.
     verbose : bool, default=False
-        Print what each stage did.
+        Print where the recovery stands every two seconds, and in the end what each stage did.
 
     Attributes
     ----------

@@ -31,6 +31,13 @@ class Event:
     seconds: float  # since the call
     network: Network | None  # the best so far, in raw inputs
 
+    def __str__(self) -> str:
+        """Stage, best risk, share of the budget, and how long the rest may take at this pace."""
+        risk = f", best risk {self.best_risk:.1e}" if math.isfinite(self.best_risk) else ""
+        left = self.seconds * (1 - self.share) / self.share if self.share > 0 else math.inf
+        pace = f", at most {left:.0f} s left" if left < 1e6 else ""
+        return f"{self.stage} {self.start}{risk}, {100 * self.share:.0f} % of the budget{pace}"
+
 
 Callback = Callable[[Event], object]
 
