@@ -247,6 +247,8 @@ def test_the_window_ratio_is_its_definition(rng):
     design = np.column_stack([np.ones(600), q])
     fit = np.linalg.lstsq(design, y, rcond=None)[0]
     np.testing.assert_allclose(windows.norm_fit, fit, rtol=1e-9)
+    best = y - fit[0] - fit[1] * (X**2).sum(axis=1)
+    assert windows.norm_share == pytest.approx(best.var() / y.var(), rel=1e-9)
     *_, residuals, averaged = sequential(X, y, start, np.full(600, 1e-3))
     for given, coefficients in ((None, fit), ((0.4, 0.1), np.array([0.4, 0.1]))):
         baseline = ((y - design @ coefficients) ** 2).reshape(3, 200).sum(axis=1)

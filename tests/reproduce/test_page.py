@@ -19,7 +19,11 @@ from weightlift.reproduce.__main__ import main
 from weightlift.reproduce.store import Store
 from weightlift.reproduce.sweep import SweepError
 
-CLAIMS = [Claim("a|b holds", "`x` < 1", True), Claim("c holds", "<no>", False), Claim("d holds", "?", None)]
+CLAIMS = [
+    Claim("a|b holds", "`x` < 1", True, "not shown"),
+    Claim("c holds", "<no>", False, "few | trials"),
+    Claim("d holds", "?", None),
+]
 
 
 @pytest.fixture
@@ -59,9 +63,11 @@ def test_files_and_page_show_claims_that_did_not_hold(
     for part in ("1 figures; 1 of 2 claims held", "| a\\|b holds | `x` < 1 | held |", "**did not hold**", "zhong2017/figx.png"):
         assert part in text
     assert "**this grid cannot tell**" in text
+    assert "**did not hold**: few \\| trials |" in text
+    assert "not shown" not in text + web
     assert "`weightlift reproduce zhong2017 figx --size quick`" in text
     assert "<code>x</code> &lt; 1" in web
-    assert "&lt;no&gt;<td class=no>did not hold" in web
+    assert "&lt;no&gt;<td class=no>did not hold: few | trials" in web
     again = {path: path.read_bytes() for path in out.rglob("*.*") if path.suffix != ".sqlite"}
     monkeypatch.setattr(figures, "machine", lambda: "a machine that drew only")
     figures.reproduce([recipe], out, jobs=1)

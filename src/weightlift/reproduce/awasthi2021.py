@@ -15,11 +15,11 @@ import numpy as np
 import weightlift as wl
 from weightlift.errors import WeightliftError
 from weightlift.plots import FAINT
-from weightlift.reproduce import awasthi2021_overcomplete
+from weightlift.reproduce.fits import Line, Powers
 from weightlift.reproduce.limits import LIMITS
 from weightlift.reproduce.recipe import Claim, Grid, Recipe, Row, every
 from weightlift.reproduce.style import curve
-from weightlift.reproduce.tables import Line, column, grouped
+from weightlift.reproduce.tables import column, grouped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -78,6 +78,7 @@ def claim_rate(rows: list[Row]) -> list[Claim]:
     half = [row for row in rows if row["joint"] < 0.5]
     lines = {name: Line.of_powers(column(rows, "n"), column(rows, name)) for name in ("paper", "joint")}
     tail = Line.of_powers(column(half, "n"), column(half, "joint")) if len(half) > 1 else lines["joint"]
+    error = float(Powers.fitted([column(half, "n")], column(half, "joint")).errors[0])
     ratio = float(np.median(column(rows, "paper") / column(rows, "joint")))
     return [
         Claim(
@@ -85,17 +86,20 @@ def claim_rate(rows: list[Row]) -> list[Claim]:
             f"median error {rows[0]['paper']:.2g} at n = {rows[0]['n']:,}, {rows[-1]['paper']:.2g} at n = {rows[-1]['n']:,}; "
             f"within 1/2 there: {rows[-1]['paper_within_half']:.0%} of the networks",
             bool(rows[-1]["paper"] < min(0.5, rows[0]["paper"])),
+            f"too few rows for Jennrich on two slices: the joint route has {rows[-1]['joint']:.2g} there",
         ),
         Claim(
             "the joint route falls as n^(−1/2) (slope −0.5 ± 0.15) once it is below 1/2",
-            f"slope {tail.slope:.2f} over {tail.points} points",
+            f"slope {tail.slope:.2f} ± {error:.2f} over {tail.points} points",
             bool(abs(tail.slope + 0.5) <= 0.15) if tail.points > 2 else None,
+            f"too few trials, {rows[0]['trials']} a point: {abs(tail.slope + 0.5) / error:.1f} standard errors from −1/2",
         ),
         Claim("one joint diagonalisation is more accurate than two tensors", f"median ratio {ratio:.1f}", bool(ratio > 1)),
         Claim(
             "refined, the units are exact",
             "recovered " + ", ".join(f"{row['recovered']:.0%}" for row in rows),
             every(row["recovered"] >= 0.9 for row in rows),
+            f"{rows[0]['trials']} trials a point, and a budget of {LIMITS.work:g} Gauss–Newton steps",
         ),
     ]
 
@@ -127,16 +131,19 @@ def claim_bias(rows: list[Row]) -> list[Claim]:
             "paper's route errs no more than twice the worst other |b| ≤ 1",
             ", ".join(f"|b| = {row['bias']:g}: {row['paper']:.2g}" for row in small),
             bool(max(row["paper"] for row in special) <= 2 * max(row["paper"] for row in small if row not in special)),
+            f"too few trials: medians of {rows[0]['trials']}",
         ),
         Claim(
             "large |b| is the limit: the moments no longer show the unit",
             f"|b| = {large['bias']:g}: median error {large['paper']:.2g} (paper), {large['joint']:.2g} (joint)",
             bool(large["paper"] > 0.5),
+            "the rows are so many that the moments still do",
         ),
         Claim(
             "`recover` finds the units at every |b| ≤ 2, at least 90 %",
             ", ".join(f"{row['bias']:g}: {row['recovered']:.0%}" for row in rows),
             every(row["recovered"] >= 0.9 for row in rows if row["bias"] <= 2),
+            f"{rows[0]['trials']} trials a point, and a budget of {LIMITS.work:g} Gauss–Newton steps",
         ),
         Claim("no network is certified that is not the planted one", f"{wrong} wrong certificates", wrong == 0),
     ]
@@ -181,5 +188,4 @@ RECIPES = [
         claim_bias,
         width=11.5,
     ),
-    *awasthi2021_overcomplete.RECIPES,
 ]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 STATUSES = ("EXACT", "AMBIGUOUS", "FAILED")
+ROUTES = {"tensor": "T_4 and T_5, refined", "search": "search"}
 
 
 def overcomplete_trial(rng: np.random.Generator, *, d: int, k: int, n: int) -> Row:
@@ -60,6 +61,64 @@ def twin_trial(rng: np.random.Generator, *, d: int, k: int, ratio: int, twins: b
         "twin_units": bool(twins and wl.match(found.network, other).worst_unit <= LIMITS.right),
         "twin_distance": float(wl.distance(truth, other)) / size,
     }
+
+
+def route_trial(rng: np.random.Generator, *, d: int, k: int, ratio: float, route: str) -> Row:
+    """`recover` by moments of orders 4 and 5 alone, or by the search alone, from ratio · p rows."""
+    truth = wl.teachers.biased(d, k, bias=0.5, rng=rng)
+    X, y = wl.draw(truth, round(ratio * k * (d + 1)), rng=rng)
+    try:
+        found = wl.recover(X, y, n_units=k, bias=True, method=route, max_work=LIMITS.work, rng=int(rng.integers(2**31)))
+    except WeightliftError:  # too few rows for the moments
+        return {"recovered": False, "status": "FAILED"}
+    right = bool(wl.match(found.network, truth).worst_unit <= LIMITS.right)
+    return {"recovered": right, "status": found.certificate.status.name}
+
+
+def summarize_routes(trials: list[Row]) -> list[Row]:
+    return [
+        {
+            "d": d,
+            "k": k,
+            "ratio": ratio,
+            "n": round(ratio * k * (d + 1)),
+            "route": route,
+            "trials": len(rows),
+            "recovered": float(np.mean(column(rows, "recovered"))),
+            "certified_but_wrong": sum(row["status"] == "EXACT" and not row["recovered"] for row in rows),
+        }
+        for (d, k, ratio, route), rows in grouped(trials, "d", "k", "ratio", "route")
+    ]
+
+
+def draw_routes(figure: Figure, rows: list[Row]) -> None:
+    units = sorted({row["k"] for row in rows})
+    axes = figure.subplots(1, len(units), sharey=True, squeeze=False)[0]
+    for ax, k in zip(axes, units, strict=True):
+        for i, (route, label) in enumerate(ROUTES.items()):
+            part = [row for row in rows if (row["k"], row["route"]) == (k, route)]
+            curve(ax, i, column(part, "ratio"), column(part, "recovered"), label=label)
+        ax.set(title=f"d = {rows[0]['d']}, k = {k}", xlabel="rows a parameter", xscale="log", ylim=(-0.03, 1.03))
+    axes[0].set_ylabel("share of networks recovered")
+    axes[0].legend()
+
+
+def claim_routes(rows: list[Row]) -> list[Claim]:
+    least = {
+        (k, route): min((row["ratio"] for row in part if row["recovered"] >= 0.9), default=np.inf)
+        for (k, route), part in grouped(rows, "k", "route")
+    }
+    units = sorted({row["k"] for row in rows})
+    wrong = sum(row["certified_but_wrong"] for row in rows)
+    return [
+        Claim(
+            "the search recovers 90 % of the networks from fewer rows than the tensors, at every k",
+            ", ".join(f"k = {k}: {least[k, 'search']:g} rows a parameter against {least[k, 'tensor']:g}" for k in units),
+            every(least[k, "search"] < least[k, "tensor"] for k in units if np.isfinite(min(least[k, r] for r in ROUTES))),
+            f"the search's budget is {LIMITS.work:g} Gauss–Newton steps, or too few trials",
+        ),
+        Claim("no network is certified EXACT that is not the planted one", f"{wrong} wrong certificates", wrong == 0),
+    ]
 
 
 def summarize_overcomplete(trials: list[Row]) -> list[Row]:
@@ -101,11 +160,14 @@ def claim_overcomplete(rows: list[Row]) -> list[Claim]:
             "networks with k > d are learned from tensors of low order: at the most rows, 90 % are exact after refinement",
             ", ".join(f"k/d = {row['k/d']:g}: {row['units_found']:.0%}" for row in beyond),
             every(row["units_found"] >= 0.9 for row in beyond),
+            "shares of exact functions, and relative distances of the starts: "
+            + ", ".join(f"k/d = {row['k/d']:g}: {row['function_found']:.0%}, {row['start_distance']:.2g}" for row in beyond),
         ),
         Claim(
             "`recover` finds them too",
             ", ".join(f"k/d = {row['k/d']:g}: {row['ours']:.0%}" for row in beyond),
             every(row["ours"] >= 0.9 for row in beyond),
+            f"the budget of {LIMITS.work:g} Gauss–Newton steps, or too few trials",
         ),
         Claim("no network is certified EXACT that is not the planted one", f"{wrong} wrong certificates", wrong == 0),
     ]
@@ -161,13 +223,24 @@ def claim_twins(rows: list[Row]) -> list[Claim]:
             "the function of twins is learned all the same, and AMBIGUOUS is said (at least 90 %)",
             ", ".join(f"k = {row['k']}: {row['function_found']:.0%} and {row['ambiguous']:.0%}" for row in twins),
             every(row["function_found"] >= 0.9 and row["ambiguous"] >= 0.9 for row in twins),
+            _statuses(twins),
         ),
         Claim(
             "networks without a twin are EXACT (at least 90 %)",
             ", ".join(f"k = {row['k']}: {row['exact']:.0%}" for row in others),
             every(row["exact"] >= 0.9 for row in others),
+            _statuses(others),
         ),
     ]
+
+
+def _statuses(rows: list[Row]) -> str:
+    """What happened to the networks that the search did not reach, or that the certificate does not call so."""
+    return "of k > d units the search's budget decides: " + ", ".join(
+        f"k = {row['k']}: function found in {row['function_found']:.0%}, units in {row['units'] + row['twin_units']:.0%}, "
+        f"FAILED {row['failed']:.0%}, AMBIGUOUS {row['ambiguous']:.0%}"
+        for row in rows
+    )
 
 
 def _twin_grid(trials: int, d: int, units: tuple[int, ...]) -> Grid:
@@ -191,6 +264,24 @@ RECIPES = [
         draw_overcomplete,
         claim_overcomplete,
         cost=lambda point: point["n"] * point["k"] ** 2,
+    ),
+    Recipe(
+        "awasthi2021",
+        "overcomplete_rows",
+        "More units than inputs: rows for tensors and for the search",
+        'Biases uniform in [−1/2, 1/2]. `recover` with method = "tensor", moments and their refinement alone, and with '
+        'method = "search", annealed starts alone.',
+        "no experiments; Corollary 3.3 promises polynomially many samples.",
+        {
+            "quick": Grid.product(3, d=4, k=[5, 6], ratio=[2.0, 8.0, 64.0], route=list(ROUTES)),
+            "paper": Grid.product(20, d=5, k=[6, 8, 10], ratio=[1.5, 2.0, 4.0, 16.0, 64.0, 256.0, 1024.0], route=list(ROUTES)),
+        },
+        route_trial,
+        summarize_routes,
+        draw_routes,
+        claim_routes,
+        cost=lambda point: (1 + point["ratio"] / 20) * point["k"] ** 2,
+        width=10.0,
     ),
     Recipe(
         "awasthi2021",

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from weightlift.reproduce import recipes
 from weightlift.reproduce.figures import CELLS, Reproduction, reproduce
-from weightlift.reproduce.page import VERDICTS, write_docs, write_page
+from weightlift.reproduce.page import write_docs, write_page
+from weightlift.reproduce.recipe import VERDICTS
 from weightlift.reproduce.store import Store
 
 OUT = Path("reproduction")
@@ -42,9 +43,7 @@ def execute(command: Command) -> int:
         return _page(out, command.docs)
     try:
         for recipe in recipes(command.paper, command.figure):
-            made = reproduce(
-                [recipe], out, size=command.size, seed=command.seed, trials=command.trials, jobs=command.jobs
-            )
+            made = reproduce([recipe], out, size=command.size, seed=command.seed, trials=command.trials, jobs=command.jobs)
             for one in made:
                 _print(one, out)
     except KeyboardInterrupt:
@@ -74,3 +73,5 @@ def _print(made: Reproduction, out: Path) -> None:
     print(f"{recipe.name}: {recipe.title} ({made.cells:,} trials, {made.seconds:,.0f} s of CPU time) -> {out / recipe.paper}")
     for claim in made.claims:
         print(f"  [{VERDICTS[claim.held]}] {claim.statement}: {claim.found}")
+        if claim.cause and not claim.held:
+            print(f"      {claim.cause}")

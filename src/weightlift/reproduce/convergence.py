@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from weightlift.reproduce.fits import Line
 from weightlift.reproduce.limits import LIMITS
 from weightlift.reproduce.recipe import Row
 from weightlift.reproduce.style import curve
-from weightlift.reproduce.tables import Line, column, grouped
+from weightlift.reproduce.tables import column, grouped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
 
 
 def quartiles(trials: list[Row], spacing: Mapping[str, int]) -> list[Row]:

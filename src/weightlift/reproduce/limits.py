@@ -16,7 +16,9 @@ class Limits:
     least: float = 1e-33  # relative risk that is drawn
     right: float = 1e-6  # relative error of units, or of a function, that is right
     work: float = 3000.0  # Gauss–Newton steps of `recover` beside the paper's method
-    windows: int = 100  # of a run of SGD
+    window: int = 10_000  # steps of SGD that are averaged, as in [mondelli2019, §6]
+    prior: float = 1e-3  # precision of a logit that is all ones or all zeros: far from any share that is read off
+    newton: int = 50  # steps of a logistic regression; ten are enough but for such logits
     found: float = 1e-6  # 1 − |cos| of the worst component
     failed: float = 2.0  # the error where a method gave no network: that of a reflected unit, as `Match.worst_unit`
 

@@ -1,7 +1,7 @@
 """The page of a reproduction: every figure with the claims that it bears out or not, as Markdown and as HTML.
 
-    write_page(out)          out/index.md and out/index.html beside the figures
-    write_docs(out, docs)    docs/reproduction.md with its images in docs/images/reproduction, from the same store
+write_page(out)          out/index.md and out/index.html beside the figures
+write_docs(out, docs)    docs/reproduction.md with its images in docs/images/reproduction, from the same store
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ from pathlib import Path
 from weightlift.files import write_atomically
 from weightlift.reproduce import recipes
 from weightlift.reproduce.figures import Reproduction, completed, write_files
-from weightlift.reproduce.recipe import Claim
+from weightlift.reproduce.recipe import VERDICTS, Claim
 
 INTRODUCTION = (
     "Figures of four papers on one-hidden-layer networks, and Weightlift's own, each with the claims that it should bear out "
     "and whether it did. Beside a paper's method stands `recover` on the same data."
 )
-VERDICTS = {True: "held", False: "did not hold", None: "this grid cannot tell"}
 CSS = """
 body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; font: 16px/1.5 system-ui, sans-serif; color: #333 }
 img { max-width: 100%; height: auto } table { border-collapse: collapse; width: 100% }
@@ -76,8 +75,9 @@ def as_html(made: list[Reproduction]) -> str:
             parts.append(f'<p>{_inline(recipe.setting)}</p><img src="{where}.png" alt="{html.escape(recipe.title)}">')
             parts.append(f"<p>{_source(paper)}: {_inline(recipe.reported)}</p><table><tr><th>claim<th>found<th></tr>")
             for claim in one.claims:
-                kind, verdict = "yes" if claim.held else "no", VERDICTS[claim.held]
-                parts.append(f"<tr><td>{_inline(claim.statement)}<td>{_inline(claim.found)}<td class={kind}>{verdict}</tr>")
+                kind, words = "yes" if claim.held else "no", (claim.statement, claim.found, claim.verdict)
+                statement, found, verdict = (_inline(text) for text in words)
+                parts.append(f"<tr><td>{statement}<td>{found}<td class={kind}>{verdict}</tr>")
             links = f'<a href="{where}.csv">table</a>, <a href="{where}.pdf">PDF</a>'
             source = f"<code>{one.command}</code>: {_cost(one)}; {html.escape(one.run.machine)}; {one.run.date}."
             parts.append(f"</table><p>{source} {links}</p>")
@@ -111,7 +111,8 @@ def _cost(one: Reproduction) -> str:
 
 
 def _verdict(claim: Claim) -> str:
-    return VERDICTS[claim.held] if claim.held else f"**{VERDICTS[claim.held]}**"
+    plain = VERDICTS[claim.held]
+    return plain if claim.held else f"**{plain}**{_cell(claim.verdict.removeprefix(plain))}"
 
 
 def _cell(text: str) -> str:

@@ -31,6 +31,7 @@ Row = dict[str, Any]
 Trial = Callable[..., Row]  # trial(rng, **point): JSON's types and NumPy's, the same for the same rng
 
 SIZES = ("quick", "paper")
+VERDICTS = {True: "held", False: "did not hold", None: "this grid cannot tell"}
 
 
 @dataclass(frozen=True)
@@ -56,11 +57,20 @@ class Grid:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence that the figure should bear out, what was found, and whether it held; None where the grid cannot tell."""
+    """A sentence that the figure should bear out, what was found, and whether it held; None where the grid cannot tell.
+
+    cause: why, where it did not: the paper's claim, the setting, or too few trials, with what was measured of it.
+    """
 
     statement: str
     found: str
     held: bool | None
+    cause: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """In words, with the cause where there is something to explain."""
+        return VERDICTS[self.held] + (f": {self.cause}" if self.cause and not self.held else "")
 
 
 def every(cases: Iterable[bool]) -> bool | None:

@@ -48,6 +48,14 @@ class Windows:
         b = (qy - q * y / w) / variance if variance > 1e-12 * qq else 0.0
         return float((y - b * q) / w - b * self.inputs), float(b)
 
+    @property
+    def norm_share(self) -> float:
+        """Loss of y_LS over the variance of y, both over all rows of the run; NaN where y does not vary."""
+        w, q, _, y, qy, yy = self.sums[:, 2:].sum(axis=0)
+        if not w * yy > y * y:
+            return float("nan")
+        return float(1.0 - self.norm_fit[1] * (qy - q * y / w) / (yy - y * y / w))
+
     def ratio(self, norm_fit: tuple[float, float] | None = None) -> np.ndarray:
         """(m,) window sums of (y − ȳ)² over those of (y − y_LS)²; y_LS is fitted to the run unless (a, b) is given."""
         return self._over_baseline(1, norm_fit)
