@@ -144,9 +144,12 @@ class _Case:
             this = this._stating(fewer.statement)
         if fewer.network is None:
             return this.known
-        return this._of_standard_inputs(fewer, math.sqrt(error), self.samples.total**2 / squares)
+        part = this._of_standard_inputs(fewer)
+        if level <= LIMITS.rounding:
+            return part.exact(math.sqrt(error), 0.0)
+        return part.otherwise(self.samples.total**2 / squares)
 
-    def _of_standard_inputs(self, fewer: _Reduced, error: float, effective_rows: float) -> Certificate:
+    def _of_standard_inputs(self, fewer: _Reduced) -> _Part:
         assert fewer.network is not None
         standard = Standard.of(self.samples, bias=self.known.bias)
         samples = self.samples.map(standard).persist()
@@ -154,17 +157,7 @@ class _Case:
         information = Information.of(samples, gauge)
         condition, least = information.condition, information.least_eigenvalue
         this = self._measured(condition=condition, least_eigenvalue=least)._stating(fewer.named(_determined(information)))
-        part = _Part(this, fewer, standard, samples, information)
-        if this.known.rounding_level <= LIMITS.rounding:
-            return part.exact(error, 0.0)
-        if (near := part.after_a_step()) is not None:
-            return near
-        quantum = quantum_of(self.samples, self.known.network)
-        if quantum is not None:
-            claim = part.bounded(quantum)
-            if claim.status is not Status.AMBIGUOUS:
-                return claim
-        return part.noisy(effective_rows)
+        return _Part(this, fewer, standard, samples, information)
 
     def _measured(self, **changes: Any) -> _Case:
         return replace(self, known=replace(self.known, evidence=replace(self.known.evidence, **changes)))
@@ -206,6 +199,17 @@ class _Part:
         if np.any(self.standard.mean):  # rounding errors of the inputs given are larger than those of the standard ones
             findings += part._below((2.0 * error) ** 2, claim)
         return part._against(findings, claim)
+
+    def otherwise(self, effective_rows: float) -> Certificate:
+        """Of rows with errors: of one step, within a quantum, or of noise."""
+        if (near := self.after_a_step()) is not None:
+            return near
+        quantum = quantum_of(self.case.samples, self.case.known.network)
+        if quantum is not None:
+            claim = self.bounded(quantum)
+            if claim.status is not Status.AMBIGUOUS:
+                return claim
+        return self.noisy(effective_rows)
 
     def after_a_step(self) -> Certificate | None:
         """The certificate of the exact network one Gauss–Newton step away, if there is one; the step is part of the claim."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weightlift.certificate import Certificate
+from weightlift.certificate import Certificate, certify
 from weightlift.identifiability.reflections import without_offset
 from weightlift.network import Network
 from weightlift.recovery.limits import LIMITS
@@ -80,17 +80,15 @@ def fit(problem: Problem, start: Start, budget: Budget) -> Fit:
 
 def judge(problem: Problem, fit: Fit) -> Answer:
     """The certificate of a fit; with noise, of least squares on every row, held-out ones too: no row is wasted."""
-    network, work = fit.network, fit.work
+    network, work, rows, heldout = fit.network, fit.work, problem.train, problem.heldout
     noisy = fit.risk > LIMITS.polished * problem.energy and problem.heldout is not None
     if noisy and (steps := fit.budget.steps(LIMITS.steps)):
         again = gauss_newton(
             problem.rows, network, free=fit.free, iterations=steps, tol=_tolerance(problem.rows.n), damping=1e-6,
             deadline=fit.budget.deadline,
         )  # fmt: skip
-        network, work = again.network, work + again.iterations
-        certificate = problem.certify(network, all_rows=True)
-    else:
-        certificate = problem.certify(network)
+        network, work, rows, heldout = again.network, work + again.iterations, problem.rows, None
+    certificate = certify(network, rows, bias=problem.request.bias, offset=problem.request.offset, heldout=heldout, rng=0)
     cost = fit.borne + problem.since(fit.began, work)
     outcome = certificate.status.name if certificate else f"{certificate.status.name}: {certificate.reasons[0]}"
     report = StageReport(

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weightlift.certificate import Certificate, certify
 from weightlift.certificate.limits import LIMITS as CERTIFICATE
 from weightlift.errors import ArgumentError, SingularError, warn
 from weightlift.namespaces import to_numpy
@@ -72,12 +71,6 @@ class Problem:
 
     def parameters(self, width: int) -> int:
         return self.request.parameters(self.rows.d, width)
-
-    def certify(self, network: Network, *, all_rows: bool = False) -> Certificate:
-        """Judged on the training rows and those held out; or on all of them, where all were fitted."""
-        bias, offset = self.request.bias, self.request.offset
-        heldout = None if all_rows else self.heldout
-        return certify(network, self.rows if all_rows else self.train, bias=bias, offset=offset, heldout=heldout, rng=0)
 
     def now(self) -> Cost:
         """Passes and seconds at this moment, to be held against later."""

@@ -47,8 +47,9 @@ def examine(
     if phi.polynomial:
         sentence = f"Units of the polynomial {phi.name!r} mix without a change of the function: no data can tell them apart."
         return (Finding(Outcome.FOUND, sentence),)
-    X, main = some_inputs(samples), _main(samples, gauge)
+    X, alpha = some_inputs(samples), ratio(gauge.network)
     columns = discrete_columns(X)
+    main = (_without_pieces(samples, gauge),) if alpha is None else examine_pieces(samples, X, gauge, alpha)
     found = [same_function(gauge)]
     if columns.any():
         main = tuple(_tested(finding, columns) for finding in main)
@@ -62,19 +63,16 @@ def examine(
     return (*(finding for finding in found if finding is not None), *main)
 
 
-def _main(samples: Samples, gauge: Gauge) -> tuple[Finding, ...]:
-    """The theorem that applies."""
-    net = gauge.network
-    alpha = ratio(net)
-    if alpha is not None:
-        return examine_pieces(samples, gauge, alpha)
-    if net.activation.analytic:
-        return (examine_analytic(independent_rows(samples, gauge), gauge),)
+def _without_pieces(samples: Samples, gauge: Gauge) -> Finding:
+    """What is known where φ has no pieces between kinks."""
+    phi = gauge.network.activation
+    if phi.analytic:
+        return examine_analytic(independent_rows(samples, gauge), gauge)
     sentence = (
-        f"No theorem is known by which rows determine the units of {net.activation.name!r}: reflections and exchanges of units "
-        "were tested, and none was found; not proved."
+        f"No theorem is known by which rows determine the units of {phi.name!r}: reflections and exchanges of units were tested, "
+        "and none was found; not proved."
     )
-    return (Finding(Outcome.NONE_FOUND, sentence),)
+    return Finding(Outcome.NONE_FOUND, sentence)
 
 
 def _tested(finding: Finding, columns: np.ndarray) -> Finding:
@@ -114,7 +112,7 @@ def examine_noisy(samples: Samples, gauge: Gauge, ceiling: float, *, rng: np.ran
     """Other networks whose Σ w r² is at most `ceiling` after a refit; an empty tuple where none was found."""
     X = some_inputs(samples)
     columns = discrete_columns(X)
-    found = [same_function(gauge), reflected_below(samples, gauge, ceiling), pieces_below(samples, gauge, ceiling)]
+    found = [same_function(gauge), reflected_below(samples, gauge, ceiling), pieces_below(samples, X, gauge, ceiling)]
     if columns.any():
         places = [rival for width in LIMITS.noisy_places for rival in other_places(X, gauge, columns, width)]
         kept = below(samples, gauge, places, ceiling)

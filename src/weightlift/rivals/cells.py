@@ -61,7 +61,9 @@ class Cells:
 
     def __call__(self, block: Block) -> Sums:
         keys = rounded_keys(Draws.of(self.gauge)(block), False, positive=False)
-        sides, clear = self.sides(block)
+        X, _, w = double(block)
+        z, clear = self.beyond(X)
+        sides, clear = to_numpy(z > 0), to_numpy(clear & (w > 0))
         keys, first = np.unique(keys[clear], return_index=True)
         return keys[: LIMITS.rows], np.packbits(sides[clear][first[: LIMITS.rows]], axis=1)
 
@@ -70,30 +72,22 @@ class Cells:
         keys, first = np.unique(keys, return_index=True)
         return keys[: LIMITS.rows], packed[first[: LIMITS.rows]]
 
-    def sides(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
-        """(m, k) whether each unit is beyond its kink, and (m,) the rows of positive weight clear of all kinks."""
-        X, _, w = double(block)
-        clear = self.clear(X) & (w > 0)
-        z = Students.of(self.gauge.network).like(X).preactivations(X)[:, 0, :]
-        return to_numpy(z > self.gauge.network.activation.kinks[0]), to_numpy(clear)
-
-    def clear(self, X: Array) -> Array:
-        """(m,) rows that are on no kink, to rounding."""
+    def beyond(self, X: Array) -> tuple[Array, Array]:
+        """z (m, k), by how much each unit is beyond its kink, and (m,) the rows that are on no kink, to rounding."""
         xp, net = array_namespace(X), self.gauge.network
         z = Students.of(net).like(X).preactivations(X)[:, 0, :] - net.activation.kinks[0]
         length = xp.sqrt(xp.sum((X / as_like(self.scale, X)) ** 2, axis=1))
         size = length[:, None] * as_like(np.linalg.norm(net.W * self.scale[:, None], axis=0), X) + as_like(np.abs(net.b), X)
-        return xp.all(xp.abs(z) > LIMITS.on_kink * size + self.margin, axis=1)
+        return z, xp.all(xp.abs(z) > LIMITS.on_kink * size + self.margin, axis=1)
 
 
-def cells(samples: Samples, gauge: Gauge, margin: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-    """B (n, k) the sides, 0 and 1, of every unit at every independent row, and some rows X (m, d) clear of the kinks."""
-    X = some_inputs(samples)
+def cells(samples: Samples, X: np.ndarray, gauge: Gauge, margin: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """B (n, k) the sides, 0 and 1, of every unit at every independent row, and those of some rows X clear of the kinks."""
     scale = np.sqrt(np.mean(X**2, axis=0))
     statistic = Cells(gauge, np.where(scale > 0, scale, 1.0), margin)
     _, packed = samples.fold(statistic)
     B = np.unpackbits(np.asarray(packed), axis=1, count=gauge.network.n_units).astype(float)
-    return B, X[np.asarray(statistic.clear(X))]
+    return B, X[np.asarray(statistic.beyond(X)[1])]
 
 
 def distinct(B: np.ndarray) -> np.ndarray:

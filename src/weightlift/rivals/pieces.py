@@ -41,8 +41,7 @@ class Pieces:
     theta: np.ndarray  # (k, m)
 
     @classmethod
-    def of(cls, samples: Samples, gauge: Gauge, alpha: float, margin: float = 0.0) -> Pieces:
-        B, X = cells(samples, gauge, margin)
+    def of(cls, gauge: Gauge, alpha: float, B: np.ndarray, X: np.ndarray) -> Pieces:
         return cls(gauge, alpha, X, B, distinct(B), polynomials(gauge.network))
 
     @property
@@ -84,9 +83,9 @@ def polynomials(net: Network) -> np.ndarray:
     return np.asarray((net.a * V[upper[0]] * V[upper[1]]).T)
 
 
-def examine_pieces(samples: Samples, gauge: Gauge, alpha: float) -> tuple[Finding, ...]:
-    """Whether other units have the same pieces on the rows, and whether all that agree must have them."""
-    pieces = Pieces.of(samples, gauge, alpha)
+def examine_pieces(samples: Samples, X: np.ndarray, gauge: Gauge, alpha: float) -> tuple[Finding, ...]:
+    """Whether other units have the same pieces on the rows, and whether all that agree must have them; X (m, d) some rows."""
+    pieces = Pieces.of(gauge, alpha, *cells(samples, X, gauge))
     if not len(pieces.B):
         return (Finding(Outcome.UNEXAMINED, "No row is clear of the kinks; give rows elsewhere."),)
     null = pieces.null()
@@ -109,13 +108,14 @@ def examine_pieces(samples: Samples, gauge: Gauge, alpha: float) -> tuple[Findin
     return (_judged(samples, pieces, candidates, bases, needed),)
 
 
-def pieces_below(samples: Samples, gauge: Gauge, ceiling: float) -> Finding | None:
+def pieces_below(samples: Samples, X: np.ndarray, gauge: Gauge, ceiling: float) -> Finding | None:
     """Other units with nearly the same pieces whose refit has Σ w r² ≤ ceiling; noise may have put rows on a wrong side."""
     alpha = ratio(gauge.network)
     if alpha is None:
         return None
     noise = math.sqrt(ceiling / samples.total)
-    pieces = Pieces.of(samples, gauge, alpha, LIMITS.noisy_kink * noise * math.sqrt(gauge.size / samples.n))
+    margin = LIMITS.noisy_kink * noise * math.sqrt(gauge.size / samples.n)
+    pieces = Pieces.of(gauge, alpha, *cells(samples, X, gauge, margin))
     if not len(pieces.B) or (pieces.null() > LIMITS.same).any() or (candidates := _listed(pieces)) is None:
         return None
     exchange = Exchange.of(pieces, pieces.units, candidates)

@@ -100,8 +100,10 @@ class ArraySamples(Stream):
         return ArraySamples(X, y, w, self.dtype, hashed=self._keys(0, self.n))
 
     def blocks(self, rows: int, *, start: int = 0) -> Iterator[Block]:
-        for block in self.read(rows, start):
-            yield self._through_maps(block)
+        return (functools.reduce(lambda block, f: f(block), self.maps, block) for block in self.read(rows, start))
+
+    def _kept(self, rows: int) -> Iterator[Block]:
+        return self.read(rows)  # parts are numbers of rows here
 
     @functools.cached_property
     def _all_keys(self) -> Array:
@@ -124,7 +126,7 @@ class ArraySamples(Stream):
                 values = values[start:stop, ...]
             else:
                 values = xp.take(values, self.rows[start:stop], axis=axis)
-            return xp.astype(values, self.dtype, copy=False)
+            return xp.astype(values, self.arithmetic, copy=False)
 
         w = None if self.w is None else part(self.w, 0)
         return Block(part(self.X, 0), part(self.y, 0), w, lambda: self._keys(start, stop))

@@ -220,7 +220,24 @@ def _array(name: str, values: Any) -> Array:
 
 def _fold(piece: ArraySamples, task: _Task) -> Sums | None:
     rows = task.rows(piece)
-    return tuple(to_numpy(s) for s in rows.totals(task.statistic)) if rows.n else None
+    return tuple(to_numpy(s) for s in rows.fold(_Unfinished(task.statistic))) if rows.n else None
+
+
+@dataclass(frozen=True, eq=False)
+class _Unfinished:
+    """A statistic whose totals are still to be merged with those of other chunks."""
+
+    statistic: Statistic
+
+    @property
+    def floats_per_row(self) -> int:
+        return self.statistic.floats_per_row
+
+    def __call__(self, block: Block) -> Sums:
+        return self.statistic(block)
+
+    def merge(self, left: Sums, right: Sums) -> Sums:
+        return merge_of(self.statistic)(left, right)
 
 
 def _merge(task: _Task, *sums: Sums | None) -> Sums | None:

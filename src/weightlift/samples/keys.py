@@ -32,7 +32,7 @@ def uniforms(keys: Array, seed: int) -> Array:
     xp = array_namespace(keys)
     offset = _signed((seed + 1) * 0xD1B54A32D192ED03)
     mixed = _mix(_mix(keys ^ offset) + offset)
-    return xp.astype(_shift(mixed, 11), xp.float64) * UNIT
+    return xp.astype((mixed >> 11) & 0x1FFFFFFFFFFFFF, xp.float64) * UNIT
 
 
 def intervals(fractions: tuple[float, ...]) -> list[tuple[float, float]]:
@@ -46,15 +46,10 @@ def intervals(fractions: tuple[float, ...]) -> list[tuple[float, float]]:
 
 
 def _mix(z: Array) -> Array:
-    """The finalizer of SplitMix64 in wrapping int64 arithmetic."""
-    z = (z ^ _shift(z, 30)) * _signed(0xBF58476D1CE4E5B9)
-    z = (z ^ _shift(z, 27)) * _signed(0x94D049BB133111EB)
-    return z ^ _shift(z, 31)
-
-
-def _shift(z: Array, bits: int) -> Array:
-    """Logical right shift of signed integers."""
-    return (z >> bits) & ((1 << (64 - bits)) - 1)
+    """The finalizer of SplitMix64 in wrapping int64 arithmetic, its multipliers as signed numbers."""
+    z = (z ^ ((z >> 30) & 0x3FFFFFFFF)) * -0x40A7B892E31B1A47  # the masks make the shifts logical
+    z = (z ^ ((z >> 27) & 0x1FFFFFFFFF)) * -0x6B2FB644ECCEEE15
+    return z ^ ((z >> 31) & 0x1FFFFFFFF)
 
 
 def _signed(value: int) -> int:

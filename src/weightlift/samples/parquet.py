@@ -130,10 +130,10 @@ class ParquetSamples(HostStream):
         rows = sum(len(chosen) for _, chosen in self._chosen()) if self.parts else sum(self.file_rows)
         return rows, float(rows)
 
-    def totals(self, statistic: Statistic) -> Sums:
+    def fold(self, statistic: Statistic) -> Sums:
         """Half of the cores is left to the reader: products on all of them would wait for each other."""
         with limited(max(1, _arrow()[0].cpu_count() // 2)):
-            return super().totals(statistic)
+            return super().fold(statistic)
 
     def read(self, rows: int) -> Iterator[Block]:
         for _, batch in self._batches():

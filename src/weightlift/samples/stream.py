@@ -86,14 +86,14 @@ class Stream(ABC):
         return self._sizes[1]
 
     def fold(self, statistic: Statistic) -> Sums:
-        return finished(statistic, self.totals(statistic))
-
-    def totals(self, statistic: Statistic) -> Sums:
-        """Merged sums, in smaller blocks where the device's memory runs out."""
-        rows = self._rows(statistic.floats_per_row)
+        """In smaller blocks where the device's memory runs out."""
+        rows, merge = self._rows(statistic.floats_per_row), merge_of(statistic)
         while True:
             try:
-                return self._fold(statistic, rows)
+                parts = (tuple(_float64(s) for s in statistic(block)) for block in self._mapped(rows))
+                if (first := next(parts, None)) is None:
+                    raise TooFewRowsError("the data have no rows; nothing can be averaged.")
+                return finished(statistic, functools.reduce(merge, parts, first))
             except Exception as error:
                 if not out_of_memory(error):
                     raise
@@ -105,16 +105,6 @@ class Stream(ABC):
                     ) from None
             rows = max(LIMITS.least_rows, rows // 4)  # after the handler, whose traceback holds on to the arrays
             release_memory(self.xp)
-
-    def _fold(self, statistic: Statistic, rows: int) -> Sums:
-        merge = merge_of(statistic)
-        sums: Sums | None = None
-        for block in self._mapped(rows):
-            part = tuple(_float64(s) for s in statistic(block))
-            sums = part if sums is None else merge(sums, part)
-        if sums is None:
-            raise TooFewRowsError("the data have no rows; nothing can be averaged.")
-        return sums
 
     def mean(self, statistic: Statistic) -> Sums:
         total = self.total
@@ -160,12 +150,7 @@ class Stream(ABC):
 
     def _mapped(self, rows: int) -> Iterator[Block]:
         for block in self._kept(rows):
-            yield self._through_maps(block)
-
-    def _through_maps(self, block: Block) -> Block:
-        for f in self.maps:
-            block = f(block)
-        return block
+            yield functools.reduce(lambda rows, f: f(rows), self.maps, block)
 
 
 class HostStream(Stream):
@@ -204,7 +189,7 @@ def _add(left: Sums, right: Sums) -> Sums:
 
 def _float64(s: Array) -> Array:
     xp = array_namespace(s)
-    return s if s.dtype == xp.float64 or not xp.isdtype(s.dtype, "real floating") else xp.astype(s, xp.float64)
+    return xp.astype(s, xp.float64, copy=False) if xp.isdtype(s.dtype, "real floating") else s
 
 
 def _where(block: Block, keep: Array) -> Block:
