@@ -37,7 +37,7 @@ def test_ambiguous_signs_are_said(seed):
     found = wl.recover(X, y, n_units=6, bias=True)
     assert found.certificate.status is Status.AMBIGUOUS
     assert found.certificate.sign_patterns.tolist() == [[True] * 6]
-    assert sum("Gauss–Newton" in stage.name for stage in found.stages) == 1  # the first exact fit is the last: no search can tell
+    assert sum("Gauss–Newton" in stage.name for stage in found.stages) == 1  # no search can tell more
     assert float(wl.distance(found.network, truth)) < 1e-10
     twin = reflect(found.network, np.ones(6, dtype=bool))
     assert found.network.equivalent(truth, 1e-8) or twin.equivalent(truth, 1e-8)

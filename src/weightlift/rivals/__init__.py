@@ -69,8 +69,8 @@ def _without_pieces(samples: Samples, gauge: Gauge) -> Finding:
     if phi.analytic:
         return examine_analytic(independent_rows(samples, gauge), gauge)
     sentence = (
-        f"No theorem is known by which rows determine the units of {phi.name!r}: reflections and exchanges of units were tested, "
-        "and none was found; not proved."
+        f"No theorem is known by which rows determine the units of {phi.name!r}: reflections and exchanges of units were "
+        "tested, and none was found; not proved."
     )
     return Finding(Outcome.NONE_FOUND, sentence)
 

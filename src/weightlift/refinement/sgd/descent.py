@@ -35,6 +35,7 @@ from weightlift.refinement.sgd.measures import SUMS, Windows, nearest_weight_dis
 from weightlift.refinement.sgd.pieces import Stream, first_rows, pieces
 from weightlift.refinement.sgd.progress import Progress
 from weightlift.refinement.sgd.runners import Output, Piece, Runner, runner
+from weightlift.threads import limited
 
 PROBES = np.array([1, 2, 3, 10, 99, 1_000, 10_007, 100_000, 10**6, 10**7, 10**9])  # where two schedules are compared
 
@@ -95,11 +96,9 @@ def sgd(
     state = run.begin() if checkpoint is None else _resumed(run, checkpoint)
     take = runner(start, Output.of(start, run.limit, run.dtype), device, inputs=len(state.W), rows=min(run.piece_rows, total))
 
-    from threadpoolctl import threadpool_limits
-
     kept = time.monotonic()
     result = state
-    with threadpool_limits(limits=threads, user_api="blas"), Progress(total, "SGD", done=state.steps, shown=progress) as bar:
+    with limited(threads), Progress(total, "SGD", done=state.steps, shown=progress) as bar:
         try:
             for result in run.windows(state, take):
                 bar.reach(result.steps, f"error {result.sums[-1][1] / result.sums[-1][2]:.3g}")
