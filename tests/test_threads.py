@@ -73,3 +73,17 @@ def test_overlapping_fits_leave_no_limit_behind(three):
     assert len(seen) == 2
     assert all(np.isfinite(net.W).all() for net in seen)
     assert set(counts()) == {3}
+
+
+def test_exact_numbers_overlap_too():
+    """Alone, BLAS has as many threads as asked for; what began inside another limit and ends after it leaves nothing behind."""
+    before = counts()
+    with limited(2, exactly=True):
+        assert set(counts()) == {2}
+    first, second = limited(1), limited(2, exactly=True)
+    first.__enter__()
+    second.__enter__()
+    assert set(counts()) == {1}
+    first.__exit__(None, None, None)
+    second.__exit__(None, None, None)
+    assert counts() == before

@@ -13,15 +13,17 @@ from typing import Any
 
 
 @contextmanager
-def limited(threads: int) -> Iterator[None]:
+def limited(threads: int, *, exactly: bool = False) -> Iterator[None]:
     """At most so many threads inside, whichever thread asks; of several limits at once the strictest holds.
+
+    exactly  give BLAS that many even where it has fewer, unless others have asked for a limit
 
     >>> from threadpoolctl import threadpool_info
     >>> with limited(1):
     ...     sorted({pool["num_threads"] for pool in threadpool_info()})
     [1]
     """
-    _LIMITS.enter(threads)
+    _LIMITS.enter(threads, exactly)
     try:
         yield
     finally:
@@ -35,10 +37,10 @@ class _Limits:
         self.lock, self.asked = threading.Lock(), list[int]()
         self.outermost: Any = None
 
-    def enter(self, threads: int) -> None:
+    def enter(self, threads: int, exactly: bool) -> None:
         with self.lock:
             if not self.asked:
-                self.outermost = _limit(threads)
+                self.outermost = _limit(threads, exactly)
             elif threads < min(self.asked):
                 _limit(threads)
             self.asked.append(threads)
@@ -54,14 +56,15 @@ class _Limits:
                 _limit(min(self.asked))
 
 
-def _limit(threads: int) -> Any:
-    """The limit set, pools with fewer threads left as they are; it knows what there was."""
+def _limit(threads: int, exactly: bool = False) -> Any:
+    """The limit set, pools with fewer threads left as they are unless told otherwise; it knows what there was."""
     from threadpoolctl import threadpool_info, threadpool_limits
 
     limits: dict[str, int] = {}
     for pool in threadpool_info():
         name = str(pool["prefix"])
-        limits[name] = min(threads, pool["num_threads"], limits.get(name, threads))
+        most = threads if exactly and pool["user_api"] == "blas" else pool["num_threads"]
+        limits[name] = min(threads, most, limits.get(name, threads))
     return threadpool_limits(limits=limits)
 
 

@@ -98,7 +98,7 @@ def sgd(
 
     kept = time.monotonic()
     result = state
-    with limited(threads), Progress(total, "SGD", done=state.steps, shown=progress) as bar:
+    with limited(threads, exactly=True), Progress(total, "SGD", done=state.steps, shown=progress) as bar:
         try:
             for result in run.windows(state, take):
                 bar.reach(result.steps, f"error {result.sums[-1][1] / result.sums[-1][2]:.3g}")
