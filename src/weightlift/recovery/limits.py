@@ -11,7 +11,7 @@ class Limits:
     heldout_rows: int = 16  # at least, and at most half: fewer agree with a wrong network by chance
     scarce_rows: float = 1.6  # a parameter, below which every row is fitted and none held out: certificates do not need them
     default_work: float = 15_000.0  # fifty rounds of eight starts
-    search_rows: float = 8.0  # a parameter; more cost time, and do not change the basins: benchmarks.sample_efficiency
+    search_rows: float = 8.0  # a parameter; the refinement sees all; that more do not help a search is supposed, not measured
     search_slack: float = 1.25  # times as many are not worth a split
     least_search_rows: int = 1000  # a search on so many costs nothing yet
     moment_rows: float = 8.0  # a parameter; without noise moments of so many often lead to the exact fit

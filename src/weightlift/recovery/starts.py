@@ -234,7 +234,7 @@ def _on_few_rows(
 
 
 def _searched_rows(problem: Problem, width: int, rng: np.random.Generator) -> Samples:
-    """As many rows as a search needs: beyond eight a parameter more rows cost time and tell nothing new about the basin."""
+    """As many rows as a search needs: beyond eight a parameter more rows cost time, and the refinement sees them all."""
     wanted = max(LIMITS.search_rows * problem.parameters(width), LIMITS.least_search_rows)
     if problem.white.n <= LIMITS.search_slack * wanted:
         return problem.white

@@ -13,6 +13,8 @@ Cost    three passes a step: GᵀG by pairs O(n d² S k²/2), then FᵀF and the
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -36,7 +38,15 @@ from weightlift.refinement.gauss_newton import (
 from weightlift.refinement.normal_equations import _pair_products, _spread
 from weightlift.samples import Block, Samples, Sums
 
-GUARD = 1e-14  # of the diagonal of FᵀF: far below what its solution is refined to, enough for dead units
+
+@dataclass(frozen=True)
+class Limits:
+    guard: float = 1e-14  # of the diagonal of FᵀF: far below what its solution is refined to, enough for dead units
+    silent: float = 1e-12  # of the largest square of a feature: a smaller one is a dead unit's, and is not scaled up
+    spanned: float = 1e-6  # of a feature's share in its own pseudo-inverse: one that lacks more is in the span of others
+
+
+LIMITS = Limits()
 
 
 @dataclass(frozen=True)
@@ -139,10 +149,12 @@ def variable_projection(
     damping: float = FIRST_DAMPING,
     unit: bool = False,
     first: bool = False,
+    deadline: float = math.inf,
 ) -> JointFit:
     """Minimise ½ E ‖r‖² over W, b (where model.bias) and all that is linear; endings as in `gauss_newton`.
 
     unit: keep every (wᵢ, bᵢ) at length one, for homogeneous φ. first: end all starts once one of them is exact.
+    deadline: a moment of time.perf_counter after which no further step begins.
 
     >>> import weightlift as wl
     >>> truth = wl.teachers.several(wl.teachers.biased(6, 2, activation="tanh", rng=0), 3, linear=True, rng=1)
@@ -163,6 +175,8 @@ def variable_projection(
     endings[risks <= floor] = Ending.EXACT
     step = 0
     while (active := np.flatnonzero([e is None for e in endings])).size and step < iterations:
+        if time.perf_counter() >= deadline:
+            break
         step += 1
         part = hidden.take(active)
         factors = dampings[active][:, None] * np.array(FACTORS)
@@ -196,11 +210,11 @@ def output_losses(samples: Samples, network: Network, model: Model) -> np.ndarra
     """(k,) by how much ½ E ‖r‖² rises without a unit, A, V and c at their least squares: ‖aᵢ‖²/(2 (FᵀF)⁻¹ᵢᵢ)."""
     beta, gram = _projected(samples, _placed(samples, network), model)
     inverse = _inverse_root_diagonal(gram)
-    scaled = np.linalg.pinv(gram[0] * inverse[0][:, None] * inverse[0], rcond=GUARD, hermitian=True)
+    scaled = np.linalg.pinv(gram[0] * inverse[0][:, None] * inverse[0], rcond=LIMITS.guard, hermitian=True)
     k = network.n_units
     diagonal = np.diagonal(scaled)[:k] * inverse[0, :k] ** 2
     # a column that others span has no inverse of its own: what it adds is nothing
-    spanned = np.diagonal(scaled @ (gram[0] * inverse[0][:, None] * inverse[0]))[:k] < 1 - 1e-6
+    spanned = np.diagonal(scaled @ (gram[0] * inverse[0][:, None] * inverse[0]))[:k] < 1 - LIMITS.spanned
     loss = 0.5 * np.sum(beta[0, :k] ** 2, axis=1) / np.maximum(diagonal, TINY)
     return np.asarray(np.where(spanned, 0.0, loss))
 
@@ -219,7 +233,7 @@ def _projected(samples: Samples, hidden: Hidden, model: Model) -> tuple[np.ndarr
     sums = tuple(to_numpy(s) for s in samples.mean(features))
     gram, target = features.gram(sums), features.target(sums)
     inverse = _inverse_root_diagonal(gram)
-    scaled = gram * inverse[:, :, None] * inverse[:, None, :] + GUARD * np.eye(gram.shape[1])
+    scaled = gram * inverse[:, :, None] * inverse[:, None, :] + LIMITS.guard * np.eye(gram.shape[1])
     beta = inverse[:, :, None] * solve(scaled, inverse[:, :, None] * target)
     rest = target - gram @ beta
     return beta + inverse[:, :, None] * solve(scaled, inverse[:, :, None] * rest), gram
@@ -227,7 +241,7 @@ def _projected(samples: Samples, hidden: Hidden, model: Model) -> tuple[np.ndarr
 
 def _inverse_root_diagonal(gram: np.ndarray) -> np.ndarray:
     diagonal = np.diagonal(gram, axis1=1, axis2=2)
-    return np.asarray(1 / np.sqrt(np.maximum(diagonal, 1e-12 * diagonal.max(axis=1, keepdims=True)) + TINY))
+    return np.asarray(1 / np.sqrt(np.maximum(diagonal, LIMITS.silent * diagonal.max(axis=1, keepdims=True)) + TINY))
 
 
 def _risks(samples: Samples, hidden: Hidden, beta: np.ndarray, model: Model) -> tuple[np.ndarray, float]:
@@ -243,7 +257,7 @@ def _steps(
     equations = JointEquations(hidden, beta, model)
     GG, GF, gradient = equations.assembled(tuple(to_numpy(s) for s in samples.mean(equations)))
     inverse = _inverse_root_diagonal(gram)
-    scaled = gram * inverse[:, :, None] * inverse[:, None, :] + GUARD * np.eye(gram.shape[1])
+    scaled = gram * inverse[:, :, None] * inverse[:, None, :] + LIMITS.guard * np.eye(gram.shape[1])
     GF = GF * inverse[:, None, :]
     A = beta[:, : hidden.shape[2]]
     q = model.inputs(hidden.shape[0])

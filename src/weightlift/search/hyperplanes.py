@@ -36,7 +36,7 @@ from weightlift.search.starts import random_students
 
 @dataclass(frozen=True)
 class Limits:
-    width: float = 1.5  # students a unit; one start of 24 for 16 units (d = 30) takes a third of a batch of eight at 18
+    width: float = 1.5  # students a unit; chosen at k = 16, d = 30, on few seeds
     overcomplete: float = 2.0  # … with more units than inputs: at 1.5 one start in three ended above zero (d = 10, k = 15)
     rows: float = 1.25  # a parameter of the student; with fewer it interpolates, and there is nothing to narrow
     least: float = 1.2  # width, in units, from which a start is worth its cost

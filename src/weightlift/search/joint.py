@@ -35,10 +35,18 @@ from weightlift.search.expand_prune import (
 )
 from weightlift.search.starts import PERTURBATION
 
-LEAST_STARTS, MOST_STARTS = 1, 32
-GIVEN_UP, SEEDS = 2.0, 16  # of the risk, that a unit may cost and be given up; starts of one that takes its place
-SHARP, SHARP_STEPS = (0.05, 0.02, 0.01, 0.005), 20  # temperatures: z of rows beside a kink are a few hundredths
-STEP_FLOPS = 2e9  # of all starts of a batch in one step: a second or less
+
+@dataclass(frozen=True)
+class Limits:
+    most_starts: int = 32  # of a batch, as `expand_prune` where rows are fewest
+    step_flops: float = 2e9  # of all starts of a batch in one step: a second or less
+    given_up: float = 2.0  # of the risk, that a unit may cost and be given up
+    seeds: int = 16  # starts of a unit that takes its place
+    sharp: tuple[float, ...] = (0.05, 0.02, 0.01, 0.005)  # temperatures: z of rows beside a kink are a few hundredths
+    sharp_steps: int = 20  # at each of them
+
+
+LIMITS = Limits()
 
 
 def joint_candidates(
@@ -51,7 +59,7 @@ def joint_candidates(
     rng: np.random.Generator,
 ) -> Iterator[Candidate]:
     """One candidate a round, the last with its `ending`, as `candidates` gives them."""
-    starts = _batch_size(samples, n_units, model)
+    starts, until = _batch_size(samples, n_units, model), budget.deadline
     rounding = NEAR_ROUNDING * _energy(samples)
     attempts: tuple[Attempt, ...] = ()
     best: JointFit | None = None
@@ -62,17 +70,17 @@ def joint_candidates(
             pool = []
             spread = model.bias * (math.sqrt(samples.d) if epoch % 2 else 1.0)
             batch = _random(samples.d, n_units, starts, activation, spread, rng)
-            what, (fit, work) = "fresh", _anneal(samples, batch, activation, model, reheating=False)
+            what, (fit, work) = "fresh", _anneal(samples, batch, activation, model, until, reheating=False)
         elif number % 2:
-            what, (fit, work) = "reseeded", _reseeded(samples, pool[0][1], model, rng)
+            what, (fit, work) = "reseeded", _reseeded(samples, pool[0][1], model, until, rng)
         elif number % REFRESH == 2 and activation.kinks and activation.degree:
-            what, (fit, work) = "sharpened", _sharpened(samples, pool[0][1], activation, model)
+            what, (fit, work) = "sharpened", _sharpened(samples, pool[0][1], activation, model, until)
         else:
             batch = _shaken([hidden for _, hidden in pool], model, rng)
-            what, (fit, work) = "reheated", _anneal(samples, batch, activation, model, reheating=True)
+            what, (fit, work) = "reheated", _anneal(samples, batch, activation, model, until, reheating=True)
         attempts += (Attempt(what, n_units, len(fit.risks), work, float(fit.risks.min())),)
         pool += [(float(risk), fit.hidden.take(np.array([s]))) for s, risk in enumerate(fit.risks)]
-        pool = sorted(pool, key=lambda found: found[0])[: max(LEAST_STARTS, starts // 4)]
+        pool = sorted(pool, key=lambda found: found[0])[: max(1, starts // 4)]
         improved = best is None or bool(fit.risks.min() < (1 - SAME_RISK) * best.risks.min())
         best = fit if best is None or improved else best
         ending = _ending(attempts, rounding, budget)
@@ -95,7 +103,7 @@ def _batch_size(samples: Samples, n_units: int, model: Model) -> int:
     """As many starts as a step may cost: solving (qk)³/3 for three dampings, and the pairs of every row."""
     q, k = model.inputs(samples.d), n_units
     flops = (q * k) ** 3 + samples.n * q * q * k * k / 2
-    return int(min(MOST_STARTS, max(LEAST_STARTS, STEP_FLOPS / flops)))
+    return int(min(LIMITS.most_starts, max(1, LIMITS.step_flops / flops)))
 
 
 def _random(d: int, k: int, count: int, activation: Activation, spread: float, rng: np.random.Generator) -> Hidden:
@@ -113,7 +121,9 @@ def _shaken(pool: list[Hidden], model: Model, rng: np.random.Generator) -> Hidde
     return Hidden(W + size * rng.normal(size=W.shape), b + model.bias * size * rng.normal(size=b.shape), pool[0].activation)
 
 
-def _reseeded(samples: Samples, hidden: Hidden, model: Model, rng: np.random.Generator) -> tuple[JointFit, float]:
+def _reseeded(
+    samples: Samples, hidden: Hidden, model: Model, until: float, rng: np.random.Generator
+) -> tuple[JointFit, float]:
     """The least useful units of a survivor replaced, one by one, by units fitted to what the others leave over.
 
     Units whose absence costs less than twice the risk itself are given up, at least one and at most a third.
@@ -121,42 +131,49 @@ def _reseeded(samples: Samples, hidden: Hidden, model: Model, rng: np.random.Gen
     fit = variable_projection(samples, hidden, model, iterations=0)
     loss, k = output_losses(samples, fit.network, model), hidden.shape[2]
     order = np.argsort(loss)
-    count = int(np.clip(np.count_nonzero(loss < GIVEN_UP * fit.risks[0]), 1, max(1, k // 3)))
+    count = int(np.clip(np.count_nonzero(loss < LIMITS.given_up * fit.risks[0]), 1, max(1, k // 3)))
     kept = np.sort(order[count:])
     W, b, work = to_numpy(hidden.W)[:, :, kept], to_numpy(hidden.b)[:, kept], 0.0
     for _ in range(count):
         others = variable_projection(samples, Hidden(W, b, hidden.activation), model, iterations=0)
         rest = samples.map(Residual(others.network.predict)).persist()
-        seeds = _random(samples.d, 1, SEEDS, hidden.activation, float(model.bias), rng)
-        unit, steps = _anneal(rest, seeds, hidden.activation, replace(model, linear=False, offset=False), reheating=False)
+        seeds = _random(samples.d, 1, LIMITS.seeds, hidden.activation, float(model.bias), rng)
+        alone = replace(model, linear=False, offset=False)
+        unit, steps = _anneal(rest, seeds, hidden.activation, alone, until, reheating=False)
         found = unit.hidden.take(np.array([unit.best]))
         W, b = np.concatenate([W, to_numpy(found.W)], axis=2), np.concatenate([b, to_numpy(found.b)], axis=1)
         work += steps / k**2
     unit_length = hidden.activation.degree is not None
     fit = variable_projection(
-        samples, Hidden(W, b, hidden.activation), model, iterations=LAST_STEPS, damping=0.01, unit=unit_length
-    )
+        samples, Hidden(W, b, hidden.activation), model,
+        iterations=LAST_STEPS, damping=0.01, unit=unit_length, deadline=until,
+    )  # fmt: skip
     return fit, work + fit.iterations
 
 
-def _sharpened(samples: Samples, hidden: Hidden, activation: Activation, model: Model) -> tuple[JointFit, float]:
+def _sharpened(
+    samples: Samples, hidden: Hidden, activation: Activation, model: Model, until: float
+) -> tuple[JointFit, float]:
     """A survivor through φ with a kink so little rounded that only rows beside it feel it.
 
     A unit that few rows switch on may end with one of them on its wrong side, where no derivative sees it.
     """
     work = 0.0
-    for temperature in SHARP:
+    for temperature in LIMITS.sharp:
         stage = replace(hidden, activation=softened(activation, temperature))
-        fit = variable_projection(samples, stage, model, iterations=SHARP_STEPS, damping=1e-3, unit=True)
+        fit = variable_projection(
+            samples, stage, model, iterations=LIMITS.sharp_steps, damping=1e-3, unit=True, deadline=until
+        )
         hidden, work = fit.hidden, work + fit.iterations
     fit = variable_projection(
-        samples, replace(hidden, activation=activation), model, iterations=LAST_STEPS, damping=1e-3, unit=True
-    )
+        samples, replace(hidden, activation=activation), model,
+        iterations=LAST_STEPS, damping=1e-3, unit=True, deadline=until,
+    )  # fmt: skip
     return fit, work + fit.iterations
 
 
 def _anneal(
-    samples: Samples, hidden: Hidden, activation: Activation, model: Model, *, reheating: bool
+    samples: Samples, hidden: Hidden, activation: Activation, model: Model, until: float, *, reheating: bool
 ) -> tuple[JointFit, float]:
     """The batch through all stages; fresh starts race: the worse half is dropped on the way."""
     work, damping = 0.0, 0.1 if reheating else 1.0
@@ -174,6 +191,7 @@ def _anneal(
             unit=stage.unit,
             damping=0.01 if last else damping,
             first=last,
+            deadline=until,
         )
         work += fit.iterations * hidden.shape[1]
         hidden = fit.hidden

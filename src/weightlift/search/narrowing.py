@@ -70,6 +70,8 @@ def narrowed(
         gone = costs.without_refit(LIMITS.free * float(fit.risks[0]) + LIMITS.exact * energy, width - n_units)
         if not len(gone) and not fit.risks[0] <= LIMITS.exact * energy:
             gone = costs.without_refit(np.inf, (width - n_units) // LIMITS.portion)
+        if budget.late():  # no refit is left: all at once
+            gone = costs.without_refit(np.inf, width - n_units)
         if len(gone):
             rest = _units(fit.students, np.delete(np.arange(width + kept), gone))
             steps = budget.steps(LIMITS.steps, work, starts=weight)
