@@ -1,5 +1,6 @@
 """Variable projection: Kaufman's normal equations against finite differences and explicit projectors; exact fits."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -83,3 +84,13 @@ def test_weights_count_as_copies_of_rows(rng):
 def test_starts_of_other_inputs_are_refused(rng):
     with pytest.raises(ShapeError, match="3 inputs"):
         variable_projection(wl.samples.open(rng.normal(size=(9, 2)), rng.normal(size=(9, 2))), wl.Network(np.eye(3)), Model())
+
+
+def test_no_step_begins_after_the_deadline(rng):
+    truth = wl.teachers.several(wl.teachers.biased(6, 2, activation="tanh", rng=0), 3, rng=1)
+    samples = wl.samples.open(*wl.draw(truth, 60, rng=2))
+    start = replace(truth, W=truth.W + 0.1)
+    late = variable_projection(samples, start, Model(), deadline=time.perf_counter() - 1.0)
+    assert late.iterations == 0
+    assert late.endings == (Ending.ITERATIONS,)
+    assert variable_projection(samples, start, Model(), deadline=time.perf_counter() + 60.0).endings == (Ending.EXACT,)
