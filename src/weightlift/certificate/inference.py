@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import stdtr, stdtrit
 
 from weightlift.certificate.scores import Scores
 from weightlift.certificate.standard import Standard
@@ -149,9 +150,7 @@ class Inference:
     @property
     def p_values(self) -> np.ndarray:
         """Of the hypothesis that the parameter is zero, two-sided, by Student's law with n − p degrees of freedom."""
-        from scipy.stats import t
-
-        return np.asarray(2.0 * t.sf(np.abs(self.z_values), self.n_rows - self.n_parameters))
+        return np.asarray(2.0 * stdtr(self.n_rows - self.n_parameters, -np.abs(self.z_values)))
 
     def intervals(self, level: float = 0.95) -> np.ndarray:
         """(P, 2) confidence intervals."""
@@ -217,11 +216,9 @@ class Inference:
         return T
 
     def _quantile(self, level: float) -> float:
-        from scipy.stats import t
-
         if not 0 < level < 1:
             raise ArgumentError(f"level must be between 0 and 1, not {level!r}.")
-        return float(t.isf((1 - level) / 2, self.n_rows - self.n_parameters))
+        return -float(stdtrit(self.n_rows - self.n_parameters, (1 - level) / 2))
 
 
 def _rows(network: Network, X: Any, y: Any, sample_weight: Any) -> Samples:

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import fdtri
 
 from weightlift.certificate.lack_of_fit import LackOfFit, lack_of_fit
 from weightlift.certificate.limits import LIMITS
@@ -88,9 +89,8 @@ def examine_noise(
 
 
 def _fisher(q: int, rest: int) -> float:
-    from scipy.stats import f as fisher
-
-    return float(fisher.isf(LIMITS.region, q, rest))
+    """The quantile of Fisher's law beyond which a unit lies outside of its region."""
+    return float(fdtri(q, rest, 1.0 - LIMITS.region))
 
 
 def _independent(samples: Samples) -> Statement:

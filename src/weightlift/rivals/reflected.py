@@ -147,7 +147,7 @@ def small_sums(Q: np.ndarray, size: float) -> np.ndarray | None:
 
 
 def reflected_below(samples: Samples, gauge: Gauge, ceiling: float) -> Finding | None:
-    """Reflected networks with Σ w r² below the ceiling after a refit; those above it by far before are not refitted."""
+    """Reflected networks with Σ w r² below the ceiling after a refit."""
     net = gauge.network
     if net.activation.reflection is None or len(reflection(net.activation)[1]) <= 1:
         return None

@@ -12,6 +12,7 @@ from weightlift.evidence.rows import Agreement
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
 from weightlift.refinement.gauss_newton import gauss_newton
+from weightlift.refinement.normal_equations import NormalEquations
 from weightlift.risk import Risk, Students
 from weightlift.rivals.limits import LIMITS
 from weightlift.samples import Samples
@@ -26,7 +27,12 @@ def agree(samples: Samples, gauge: Gauge, rival: Network) -> bool:
 def below(
     samples: Samples, gauge: Gauge, proposals: list[tuple[tuple[int, ...], Network]], ceiling: float
 ) -> list[tuple[tuple[int, ...], Network]]:
-    """Of proposals, each with the units concerned, those that are other networks with Σ w r² ≤ ceiling once refitted."""
+    """Of proposals, each with the units concerned, those that are other networks with Σ w r² ≤ ceiling once refitted.
+
+    Only those are refitted that a Gauss–Newton step brings near the ceiling.
+    """
+    near = within_reach(samples, gauge, [rival for _, rival in proposals], ceiling) if proposals else []
+    proposals = [proposal for proposal, is_near in zip(proposals, near, strict=True) if is_near]
     if not proposals:
         return []
     rivals = refitted(samples, gauge, [rival for _, rival in proposals])
@@ -36,6 +42,25 @@ def below(
         for (units, _), rival, square in zip(proposals, rivals, squares.tolist(), strict=True)
         if square <= ceiling and not rival.equivalent(gauge.network, LIMITS.returned)
     ]
+
+
+def within_reach(samples: Samples, gauge: Gauge, starts: list[Network], ceiling: float) -> np.ndarray:
+    """(S,) whether min_δ Σ w (r + Jδ)², r and J those of the start, is not far above the ceiling.
+
+    Far is measured by the ceiling's distance from the network's own Σ w r², and, as what the step leaves is of second order,
+    by a small share of Σ w y². Cost  that of one step of the refit.
+    """
+    net = gauge.network
+    zero = replace(net, a=0.0 * net.a, c=0.0)
+    own, energy = 2.0 * to_numpy(samples.fold(Risk(Students.of(net, zero)))[0])
+    equations = NormalEquations(Students.of(*starts), gauge.free)
+    risks, gradients, grams = (to_numpy(v) for v in equations.assembled(samples.fold(equations)))
+    diagonal = np.diagonal(grams, axis1=1, axis2=2)
+    root = np.sqrt(np.maximum(diagonal, 1e-10 * diagonal.max(axis=1, keepdims=True)) + np.finfo(float).tiny)
+    scaled, target = grams / (root[:, :, None] * root[:, None, :]), gradients / root
+    steps = np.linalg.solve(scaled + LIMITS.damping * np.eye(target.shape[1]), target[:, :, None])[:, :, 0]
+    excess = 2.0 * risks - (target * steps).sum(axis=1) - own
+    return ~(excess > max(LIMITS.reach * (ceiling - own), LIMITS.suspect**2 * energy))
 
 
 def changed(gauge: Gauge, rivals: list[Network]) -> tuple[int, ...]:
