@@ -137,7 +137,7 @@ class Certificate:
             who = "these are the units" if bool(self) else f"{named(certain)[:1].lower()}{named(certain)[1:]} as given"
             size = float(np.max(np.asarray(self.precision)[list(certain)]))
             claim = f"{who}, to {size:.1g}"
-            claim += "" if self._unit_status[certain[0]] is Status.EXACT else " with 99.99 % confidence"
+            claim += "" if self.regions is None else " with 99.99 % confidence"  # errors with a bound leave no chance
             claim += ", if the rows were drawn from a density" if self.explained else ", if the errors are independent"
             claim += "" if self.proved else " (tested, not proved)"
         rest = f"; {named(self.ambiguous_units, verb=False)} may be others" if self.ambiguous_units else ""

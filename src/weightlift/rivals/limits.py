@@ -41,11 +41,12 @@ class Limits:
     moved: float = 1e-6  # relative change of a unit in a rival that concerns it; refits end at 1e-9
     compared: int = 8  # rivals whose units are compared with the network's
     suspect: float = 1e-3  # change of f beside y that a shift of the units may undo; what it leaves is its square
-    reach: float = 10.0  # margins of Σ w r² that a step from a rival's start may leave: of the rivals that withheld a claim from
-    # units otherwise certified, 600 fits of six φ, all were within one
+    reach: float = 10.0  # margins that a step may leave of a rival's Σ w r² for it to be refitted
+    nearest: int = 8  # rivals that move a few steps in any case: with four, and five steps, 3 of 23 fits with a rival lost it
     patterns: int = 32  # reflected networks that are refitted
     sets: int = 10  # units of which all sets are reflected
     iterations: int = 25  # of a refit; a right one converges in five
+    first_iterations: int = 10  # after which those that are not near the ceiling are given up
     memory: int = 2**23  # floats for the normal equations of all refits together
     damping: float = 1e-6  # a refit starts beside its end: nearly undamped
     levels: int = 256  # different places of discrete columns that are looked at

@@ -29,26 +29,31 @@ def below(
 ) -> list[tuple[tuple[int, ...], Network]]:
     """Of proposals, each with the units concerned, those that are other networks with Σ w r² ≤ ceiling once refitted.
 
-    Only those are refitted that a Gauss–Newton step brings near the ceiling.
+    The nearest, and those that a Gauss–Newton step brings near the ceiling, move a few steps; what is near then, all of them.
     """
-    near = within_reach(samples, gauge, [rival for _, rival in proposals], ceiling) if proposals else []
-    proposals = [proposal for proposal, is_near in zip(proposals, near, strict=True) if is_near]
     if not proposals:
         return []
-    rivals = refitted(samples, gauge, [rival for _, rival in proposals])
+    starts = [rival for _, rival in proposals]
+    left = after_a_step(samples, gauge, starts, ceiling)
+    chosen = np.flatnonzero(left <= max(LIMITS.reach, float(np.sort(left)[: LIMITS.nearest][-1])))
+    rivals = refitted(samples, gauge, [starts[i] for i in chosen], LIMITS.first_iterations)
+    near = after_a_step(samples, gauge, rivals, ceiling) <= LIMITS.reach
+    chosen = chosen[near]
+    if not chosen.size:
+        return []
+    rivals = refitted(samples, gauge, [rival for rival, is_near in zip(rivals, near, strict=True) if is_near])
     squares = 2.0 * to_numpy(samples.fold(Risk(Students.of(*rivals)))[0])
     return [
-        (units, rival)
-        for (units, _), rival, square in zip(proposals, rivals, squares.tolist(), strict=True)
+        (proposals[i][0], rival)
+        for i, rival, square in zip(chosen.tolist(), rivals, squares.tolist(), strict=True)
         if square <= ceiling and not rival.equivalent(gauge.network, LIMITS.returned)
     ]
 
 
-def within_reach(samples: Samples, gauge: Gauge, starts: list[Network], ceiling: float) -> np.ndarray:
-    """(S,) whether min_δ Σ w (r + Jδ)², r and J those of the start, is not far above the ceiling.
+def after_a_step(samples: Samples, gauge: Gauge, starts: list[Network], ceiling: float) -> np.ndarray:
+    """(S,) min_δ Σ w (r + Jδ)², r and J those of the start, above the network's Σ w r²; one is at the ceiling.
 
-    Far is measured by the ceiling's distance from the network's own Σ w r², and, as what the step leaves is of second order,
-    by a small share of Σ w y². Cost  that of one step of the refit.
+    What the step leaves is of second order: where the ceiling is at rounding level, a small share of Σ w y² is the unit.
     """
     net = gauge.network
     zero = replace(net, a=0.0 * net.a, c=0.0)
@@ -60,7 +65,8 @@ def within_reach(samples: Samples, gauge: Gauge, starts: list[Network], ceiling:
     scaled, target = grams / (root[:, :, None] * root[:, None, :]), gradients / root
     steps = np.linalg.solve(scaled + LIMITS.damping * np.eye(target.shape[1]), target[:, :, None])[:, :, 0]
     excess = 2.0 * risks - (target * steps).sum(axis=1) - own
-    return ~(excess > max(LIMITS.reach * (ceiling - own), LIMITS.suspect**2 * energy))
+    share = excess / max(ceiling - own, LIMITS.suspect**2 * energy / LIMITS.reach, np.finfo(float).tiny)
+    return np.asarray(np.where(np.isfinite(share), share, np.inf))
 
 
 def changed(gauge: Gauge, rivals: list[Network]) -> tuple[int, ...]:
@@ -77,16 +83,18 @@ def changed(gauge: Gauge, rivals: list[Network]) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def refitted(samples: Samples, gauge: Gauge, starts: list[Network]) -> list[Network]:
+def refitted(samples: Samples, gauge: Gauge, starts: list[Network], iterations: int = LIMITS.iterations) -> list[Network]:
     """All together; one by one where a singular matrix ends that, and as they are where it is their own."""
     if not starts:
         return []
     names = gauge.free.names
     try:
         students = Students.of(*starts)
-        fit = gauss_newton(samples, students, free=names, iterations=LIMITS.iterations, tol=1e-6, damping=LIMITS.damping)
+        fit = gauss_newton(samples, students, free=names, iterations=iterations, tol=1e-6, damping=LIMITS.damping)
     except np.linalg.LinAlgError:
-        return starts if len(starts) == 1 else [net for start in starts for net in refitted(samples, gauge, [start])]
+        return (
+            starts if len(starts) == 1 else [net for start in starts for net in refitted(samples, gauge, [start], iterations)]
+        )
     return [fit.students.network(i) for i in range(len(starts))]
 
 
