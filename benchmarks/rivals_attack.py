@@ -6,7 +6,7 @@
 An instance gives rows, and networks that agree with the truth on all of them. A certificate is false when it is EXACT for one
 of them and a unit of the truth lies outside its stated precision, or when rows are known to leave a second network and either
 is called EXACT. Constructions that break an assumption which no row can show (`zero_set`, `one_unit_more`, `offset_withheld`)
-are counted apart: there the assumption must stand in the certificate. Controls should be certified.
+are counted apart: there the assumption must stand in the headline, and is false otherwise. Controls should be certified.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ class Instance:
     networks: tuple[Network, ...]
     kind: str = "rivals"  # or "fits": others may be the truth again; "assumed": an assumption is broken; "control"
     options: dict[str, Any] = field(default_factory=dict)
+    breaks: str = ""  # the words of the assumption that is broken
 
 
 def twins(rng: np.random.Generator) -> Instance:
@@ -139,7 +140,7 @@ def zero_set(rng: np.random.Generator) -> Instance:
                 here = float((one.predict((x + middle * v)[None]) - two.predict((x + middle * v)[None]))[0])
                 low, high = (middle, high) if here * gap[i] > 0 else (low, middle)
             rows.append(x + low * v)
-    return Instance(np.array(rows), (one, two), "assumed")
+    return Instance(np.array(rows), (one, two), "assumed", {}, "drawn from a density")
 
 
 def one_unit_more(rng: np.random.Generator) -> Instance:
@@ -151,7 +152,7 @@ def one_unit_more(rng: np.random.Generator) -> Instance:
     merged = Network(np.column_stack([2 * W[:, :1], W[:, 1:]]), a, np.append(2 * b[0] + gap, b[1:]))
     X = rng.standard_normal((60 * (d + 1) * k, d))
     z = X @ W[:, 0] + b[0]
-    return Instance(X[(z > 0) | (z < -gap)], (truth, merged), "assumed", {"bias": True})
+    return Instance(X[(z > 0) | (z < -gap)], (truth, merged), "assumed", {"bias": True}, "at most")
 
 
 def offset_withheld(rng: np.random.Generator) -> Instance:
@@ -162,7 +163,7 @@ def offset_withheld(rng: np.random.Generator) -> Instance:
     b = 0.3 * rng.standard_normal(3)
     truth = Network(W, np.ones(3), b, -float(b.sum()))
     other = Network(-W, np.ones(3), -b, 0.0)
-    return Instance(rng.standard_normal((300, d)), (truth, other), "assumed", {"bias": True, "offset": False})
+    return Instance(rng.standard_normal((300, d)), (truth, other), "assumed", {"bias": True, "offset": False}, "without offset")
 
 
 def control(rng: np.random.Generator) -> Instance:
@@ -231,7 +232,8 @@ def judged(name: str, seed: int) -> Counter[str]:
             if instance.kind == "rivals":
                 told["FALSE" if exact else "refused"] += 1
             elif instance.kind == "assumed":
-                told["assumed" if exact else "refused"] += 1
+                said = instance.breaks in certificate.headline
+                told[("assumed" if said else "FALSE") if exact else "refused"] += 1
             elif exact:
                 told["right" if right else "FALSE"] += 1
             else:

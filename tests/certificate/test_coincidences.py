@@ -50,6 +50,8 @@ def test_exchanges_among_many_binary_columns(seed: int) -> None:
     assert wl.certify(net, X, net.predict(X)).status is wl.Status.AMBIGUOUS
     W = rng.standard_normal((30, 4))
     net = replace(net, W=W)
+    assert not wl.certify(net, X, net.predict(X))  # no input is continuous: no theorem holds
+    X[:, 0] = rng.standard_normal(600)
     assert wl.certify(net, X, net.predict(X)).status is wl.Status.EXACT
 
 

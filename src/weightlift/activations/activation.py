@@ -62,6 +62,7 @@ class Activation:
     reflection: Reflection | None = None  # (s, (p₀, …, p_n)), p_n ≠ 0: φ(−z) = s φ(z) + Σ p_j zʲ
     analytic: bool = False  # real-analytic on all of R
     uniqueness: str = ""  # why irreducible networks with one function have the same units, with its source; "": not known
+    turns: tuple[float, ...] | None = None  # φ′ is monotone between these, and beyond; None: not known
     parameters: tuple[tuple[str, Any], ...] = ()  # with the name, what identifies it in a file
     names: Names = field(default=Names(), repr=False)
     closed_form: ClosedForm | None = field(default=None, repr=False)

@@ -138,6 +138,7 @@ def leaky_relu(slope: float = 0.01) -> Activation:
         (0.0, slope),
         (0.0, 1.0),
         (functions.Leaky(slope), functions.TwoSlopes(slope, 1.0), functions.zero),
+        turns=(),
         parameters=(("slope", slope),),
         names=Names(torch="LeakyReLU", onnx="LeakyRelu", options=(("slope", "negative_slope", "alpha"),)),
     )
@@ -153,6 +154,7 @@ def elu(alpha: float = 1.0) -> Activation:
         ExponentialLinear(functions.Elu(alpha), functions.Elu(alpha, 1), (0.0,), alpha),
         functions.Elu(alpha, 2),
         jumps=(1.0 - alpha,),
+        turns=(0.0,),
         parameters=(("alpha", alpha),),
         names=Names(torch="ELU", onnx="Elu", options=(("alpha", "alpha", "alpha"),)),
     )
@@ -243,6 +245,7 @@ relu = _piecewise(
     (0.0, 0.0),
     (0.0, 1.0),
     (functions.relu, functions.step, functions.zero),
+    turns=(),
     names=Names(sklearn="relu", torch="ReLU", onnx="Relu"),
 )
 squared_relu = _piecewise(
@@ -250,12 +253,14 @@ squared_relu = _piecewise(
     (0.0, 0.0, 0.0),
     (0.0, 0.0, 1.0),
     (functions.squared_relu, functions.squared_relu_derivative, functions.squared_relu_second_derivative),
+    turns=(),
 )
 absolute = _piecewise(
     "absolute",
     (0.0, -1.0),
     (0.0, 1.0),
     (functions.absolute, functions.TwoSlopes(-1.0, 1.0), functions.zero),
+    turns=(),
     names=Names(onnx="Abs"),
 )
 linear = _polynomial("linear", (0.0, 1.0), names=Names(sklearn="identity", torch="Identity", onnx="Identity"))
@@ -265,6 +270,7 @@ sigmoid = _of(
     logistic.Sigmoid(functions.sigmoid, functions.sigmoid_derivative, ()),
     functions.sigmoid_second_derivative,
     reflection=(-1, (1.0,)),
+    turns=(0.0,),
     uniqueness=SIGMOIDS,
     names=Names(sklearn="logistic", torch="Sigmoid", onnx="Sigmoid"),
 )
@@ -273,6 +279,7 @@ tanh = _of(
     logistic.Tanh(functions.tanh, functions.tanh_derivative, ()),
     functions.tanh_second_derivative,
     reflection=(-1, ()),
+    turns=(0.0,),
     uniqueness=SIGMOIDS,
     names=Names(sklearn="tanh", torch="Tanh", onnx="Tanh"),
 )
@@ -281,6 +288,7 @@ erf = _closed(
     gaussian.Erf(functions.erf, functions.erf_derivative, ()),
     functions.erf_second_derivative,
     reflection=(-1, ()),
+    turns=(0.0,),
     uniqueness=BELLS,
     names=Names(onnx="Erf"),
 )
@@ -289,6 +297,7 @@ softplus = _of(
     logistic.Softplus(functions.softplus, functions.sigmoid, ()),
     functions.sigmoid_derivative,
     reflection=(1, (0.0, -1.0)),
+    turns=(),
     uniqueness=RAMPS,
     names=Names(torch="Softplus", onnx="Softplus", told=(("threshold", 40.0),)),  # z above it: right to e^{−40} = 4e-18
 )
@@ -297,6 +306,7 @@ gelu = _closed(
     gaussian.Gelu(functions.gelu, functions.gelu_derivative, ()),
     functions.gelu_second_derivative,
     reflection=(1, (0.0, -1.0)),
+    turns=(-math.sqrt(2.0), math.sqrt(2.0)),
     uniqueness=BELLS,
     names=Names(torch="GELU", onnx="Gelu"),
 )
@@ -305,6 +315,7 @@ silu = _of(
     logistic.Silu(functions.silu, functions.silu_derivative, ()),
     functions.silu_second_derivative,
     reflection=(1, (0.0, -1.0)),
+    turns=(-2.399357280515468, 2.399357280515468),  # 2 + z(1 − 2σ(z)) = 0
     uniqueness=POLES,
     names=Names(torch="SiLU"),
 )

@@ -67,6 +67,7 @@ def stretched(base: Activation, factor: float) -> Activation:
         kinks=kinks,
         jumps=tuple(factor * jump for jump in base.jumps),
         reflection=reflection,
+        turns=None if base.turns is None else tuple(turn / factor for turn in base.turns),
         parameters=(*base.parameters, ("factor", factor)),
         names=Names(),
         closed_form=None if base.closed_form is None else integrals,

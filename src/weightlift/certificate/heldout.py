@@ -18,6 +18,7 @@ from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.statement import Kind, Statement, Topic
 from weightlift.evidence.rows import SKETCH, TINY, Agreement, rounded_keys
 from weightlift.network import Network
+from weightlift.rivals.cells import Draws
 from weightlift.samples import Block, Samples, Sums
 
 
@@ -34,9 +35,7 @@ class HeldOut:
         if heldout is None or not heldout.n:
             return cls()
         level, _, _, _, _, square, _, _ = (float(v) for v in heldout.fold(Agreement(network)))
-        keys = heldout.fold(Keys())[0]
-        copies = fitted.fold(Occurring(keys))[0]
-        return cls(int(len(keys) - copies.sum()), level, square / max(heldout.total, TINY))
+        return cls(fresh_rows(heldout, fitted), level, square / max(heldout.total, TINY))
 
     def agreement(self, tries: int) -> tuple[float | None, Statement | None]:
         """How often the truth may differ, and the statement of a fit that agrees to rounding."""
@@ -61,6 +60,12 @@ class HeldOut:
         remedy = "" if ratio <= limit else "; give more rows, or another width"
         sentence = f"The residuals {says} the {self.rows} held-out rows, {ratio:.2g} of the mean square expected{remedy}."
         return Statement(Topic.HELDOUT, Kind.TESTED, ratio <= limit, sentence, ratio, limit)
+
+
+def fresh_rows(heldout: Samples, fitted: Samples) -> int:
+    """Different held-out rows that are neither copies nor mirror images of fitted ones, nor of each other."""
+    keys = heldout.map(Draws(False)).fold(Keys())[0]
+    return int(len(keys) - fitted.map(Draws(False)).fold(Occurring(keys))[0].sum())
 
 
 def disagreement_bound(rows: int, tries: int = 1) -> float:

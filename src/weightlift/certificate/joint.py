@@ -21,18 +21,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weightlift.certificate.heldout import disagreement_bound
+from weightlift.certificate.heldout import HeldOut, fresh_rows
 from weightlift.certificate.limits import LIMITS
-from weightlift.certificate.statement import Kind, Statement, Topic, assumed, named
+from weightlift.certificate.statement import Kind, Statement, Topic, assumed, named, of_finding
 from weightlift.certificate.status import Certificate, Evidence
 from weightlift.errors import SingularError
 from weightlift.evidence.gauge import Gauge
-from weightlift.evidence.rows import DistinctRows, count_distinct
 from weightlift.identifiability import rows_needed
 from weightlift.namespaces import array_namespace, as_like, to_numpy
 from weightlift.network import Network
 from weightlift.refinement.variable_projection import Features, Hidden, JointEquations, Model
-from weightlift.rivals import Outcome, examine
+from weightlift.rivals import Finding, Outcome, examine, examine_beside_linear
+from weightlift.rivals.cells import independent_rows, some_inputs
+from weightlift.rivals.discrete import discrete_columns
+from weightlift.rivals.limits import LIMITS as RIVALS
 from weightlift.samples import Block, Samples, Standardized, Sums
 
 EPS = float(np.finfo(np.float64).eps)
@@ -54,14 +56,17 @@ def certify_joint(
     with np.errstate(all="ignore"):
         fitted = Agreement.of(network, samples)
         seen = None if heldout is None or not heldout.n else Agreement.of(network, heldout)
-        distinct, _ = count_distinct(samples.fold(DistinctRows(targets=False)))
+        one = _combination(network, rng)
+        gauge = Gauge.of(one, bias=model.bias, offset=model.offset)
+        distinct = independent_rows(samples, gauge)
+        held = HeldOut() if heldout is None or seen is None else HeldOut(fresh_rows(heldout, samples), seen.level)
         evidence = Evidence(
             n_rows=fitted.rows,
             n_distinct=distinct,
             n_parameters=_parameters(network, model),
             residual_max=fitted.residual,
             rounding_level=fitted.level,
-            heldout_rows=0 if seen is None else seen.rows,
+            heldout_rows=held.rows,
         )
         blank = Certificate(network, model.bias, model.offset, _assumptions(network, model), evidence)
         blank = replace(blank, symmetries=_symmetries(network))
@@ -71,16 +76,16 @@ def certify_joint(
         sides = to_numpy(samples.fold(Sides(network))[0])
         information = Information.of(network, samples, model)
         precision = information.precision(math.sqrt(fitted.error))
+        share, told = held.agreement(tries)
         known = (
             agreement,
             _enough(network, model, distinct),
             _determined(information),
             _precise(precision),
             *_on_both_sides(network, model, sides),
-            *([] if seen is None else [_heldout(seen, tries)]),
-            _rivals(network, model, samples, distinct, seen, rng),
+            *([] if told is None else [told]),
+            *_rivals(network, model, samples, gauge, distinct, held, rng),
         )
-        share = None if seen is None else disagreement_bound(seen.rows, tries)
         evidence = replace(evidence, condition=information.condition, least_eigenvalue=information.least, disagreement=share)
         return replace(blank, evidence=evidence, precision=precision, statements=(*known, *blank.statements))
 
@@ -347,55 +352,72 @@ def _on_both_sides(network: Network, model: Model, sides: np.ndarray) -> tuple[S
         if not few
         else f"{named(few)} known from fewer than {needed} rows on {words} (down to {int(known[list(few)].min())}); give more."
     )
-    return (Statement(Topic.RIVALS, Kind.TESTED, not few, sentence, least, needed, few),)
+    return (Statement(Topic.DETERMINED, Kind.TESTED, not few, sentence, least, needed, few),)
 
 
-def _heldout(seen: Agreement, tries: int) -> Statement:
-    if seen.level > LIMITS.rounding:
-        sentence = "The held-out rows are not explained though the fitted ones are; give more rows, or another width."
-        return Statement(Topic.HELDOUT, Kind.TESTED, False, sentence, seen.level, LIMITS.rounding)
-    share = disagreement_bound(seen.rows, tries)
-    sentence = (
-        f"{seen.rows} held-out rows agree: the network differs from the truth with probability at most {share:.2g} on inputs "
-        "like these."
-    )
-    return Statement(Topic.HELDOUT, Kind.TESTED, True, sentence, share)
+def _combination(network: Network, rng: np.random.Generator) -> Network:
+    """⟨u, f(x)⟩ for a random u, without its linear part: what agrees with f on the rows agrees with it, whatever u is."""
+    u = rng.normal(size=network.n_outputs)
+    return replace(network.combined(u / np.linalg.norm(u)), V=None)
 
 
 def _rivals(
-    network: Network, model: Model, samples: Samples, distinct: int, seen: Agreement | None, rng: np.random.Generator
-) -> Statement:
-    """By a theorem where there is one; else what the other statements tested."""
-    phi, single = network.activation, _parameters(network.combined(np.ones(network.n_outputs)), model)
-    if phi.polynomial:
+    network: Network,
+    model: Model,
+    samples: Samples,
+    gauge: Gauge,
+    distinct: int,
+    held: HeldOut,
+    rng: np.random.Generator,
+) -> tuple[Statement, ...]:
+    """What a combination of the outputs says by the theorems for one; its rivals count if they explain every output.
+
+    At fewer rows than one output needs its counts do not apply, and rows of a density alone are tested.
+    """
+    phi = network.activation
+    if phi.polynomial or not network.n_units:
         sentence = f"Units of the polynomial {phi.name!r} mix without a change of the function: no data can tell them apart."
-        return Statement(Topic.RIVALS, Kind.TESTED, False, sentence)
-    if phi.analytic and phi.uniqueness:
-        if seen is not None and seen.rows and seen.level <= LIMITS.rounding:
-            sentence = (
-                "No rival: an analytic network that is not the truth differs from it at almost every input, and "
-                f"{seen.rows} rows that shaped no candidate agree."
-            )
-            return Statement(Topic.RIVALS, Kind.PROVED, True, sentence, seen.rows, 1)
-        if distinct > single + SPARE:
-            sentence = f"No rival: {distinct} rows are more than the {single} parameters of one output (T1)."
-            return Statement(Topic.RIVALS, Kind.PROVED, True, sentence, distinct, single + 1)
-    if distinct > single + LIMITS.spare_rows and not model.linear and _excluded(network, model, samples, rng):
-        sentence = "No rival: the pieces of a random combination of the outputs exclude one (T2)."
-        return Statement(Topic.RIVALS, Kind.PROVED, True, sentence, distinct, single + 1)
-    sentence = "No rival is known: rows, sides of the kinks, first order and held-out rows were tested; not proved."
-    return Statement(Topic.RIVALS, Kind.TESTED, True, sentence)
+        return (Statement(Topic.RIVALS, Kind.TESTED, not network.n_units, sentence),)
+    enough = distinct >= gauge.size + network.n_inputs * model.linear + LIMITS.spare_rows
+    discrete = bool(discrete_columns(some_inputs(samples)).any())
+    if phi.analytic and phi.uniqueness and held.rows and held.level <= LIMITS.rounding and not discrete:
+        sentence = (
+            "No rival: an analytic network that is not the truth differs from it at almost every input, and "
+            f"{held.rows} rows that shaped no candidate agree."
+        )
+        return (Statement(Topic.RIVALS, Kind.PROVED, True, sentence, held.rows, 1),)
+    own = samples.map(OwnValues(gauge.network))
+    findings = examine_beside_linear(own, gauge) if model.linear else examine(own, gauge, rng=rng)
+    judged = [f for f in (_of_all_outputs(f, network, model, samples) for f in findings) if f is not None]
+    if not enough:
+        judged = [f for f in judged if f.outcome is Outcome.FOUND]
+        sentence = "The rows are fewer than one output needs, and some inputs are discrete; give more."
+        judged += [Finding(Outcome.UNEXAMINED, sentence)] if discrete else []
+    if not judged:
+        sentence = "No rival is known: rows, sides of the kinks, first order and held-out rows were tested; not proved."
+        judged = [Finding(Outcome.NONE_FOUND, sentence)]
+    lines = dict.fromkeys(line[:1].upper() + line[1:] for f in judged for line in f.assumes)
+    return (*(of_finding(f) for f in judged), *(assumed(f"{line}.") for line in lines if not DENSITY.startswith(line)))
 
 
-def _excluded(network: Network, model: Model, samples: Samples, rng: np.random.Generator) -> bool:
-    """Whether the theorems for one output exclude rivals of a combination of all, with its own values as targets."""
-    u = rng.normal(size=network.n_outputs)
-    one = network.combined(u / np.linalg.norm(u))
-    gauge = Gauge.of(one, bias=model.bias, offset=model.offset)
-    findings = examine(samples.map(OwnValues(one)), gauge, rng=rng)
-    return bool(findings) and all(f.outcome in (Outcome.IMPOSSIBLE, Outcome.NONE_FOUND) for f in findings) and any(
-        f.outcome is Outcome.IMPOSSIBLE for f in findings
-    )
+def _of_all_outputs(finding: Finding, network: Network, model: Model, samples: Samples) -> Finding | None:
+    """The finding, its rivals being those that explain every output; None if it had some and none does.
+
+    Without a linear part units that move against each other at first order show in the stacked Jacobian.
+    """
+    if finding.outcome is not Outcome.FOUND or model.linear:
+        return finding
+    kept = tuple(rival for rival in finding.rivals if _explains(rival, network, model, samples))
+    return replace(finding, rivals=kept) if kept else None
+
+
+def _explains(rival: Network, network: Network, model: Model, samples: Samples) -> bool:
+    """Whether some output weights of the rival's units give the network's values on some of the rows."""
+    X = some_inputs(samples)
+    columns = [rival.activation(X @ rival.W + rival.b), *([np.ones((len(X), 1))] if model.offset else [])]
+    F, Y = np.hstack(columns), network.predict(X).reshape(len(X), -1)
+    rest = Y - F @ np.linalg.lstsq(F, Y)[0]
+    return bool(np.abs(rest).max() <= RIVALS.same * np.abs(Y).max())
 
 
 @dataclass(frozen=True, eq=False)

@@ -178,8 +178,9 @@ class NearSquares:
 class Changes:
     """Σ w (Δρ)²: the change of J on the box, applied to the box itself.
 
-    Changes of φ and φ′ are twice the larger one at the two ends, which bounds them between as long as the reach is small
-    beside the scale on which φ bends.
+    Between two places where φ′ turns it is monotone, so that its change is largest at an end or at such a place within reach;
+    that of φ is at most the largest |φ′| times the reach. Where the places are not known, twice the larger change at the ends
+    stands for it: an estimate.
     """
 
     box: Box
@@ -196,13 +197,13 @@ class Changes:
         z = students.preactivations(X)[:, 0, :]
         reach, of_a = self.box.unit_radii(X)
 
-        def change(g: Array, low: Array, high: Array) -> Array:
-            return 2.0 * xp.maximum(xp.abs(low - g), xp.abs(high - g))
-
-        slope = xp.abs(phi.derivative(z))
-        bend = change(phi.derivative(z), phi.derivative(z - reach), phi.derivative(z + reach))
-        rise = change(phi(z), phi(z - reach), phi(z + reach))
-        row = xp.sum((a * bend + of_a * (slope + bend)) * reach + of_a * rise, axis=1)
+        slope = phi.derivative(z)
+        bend = xp.maximum(xp.abs(phi.derivative(z - reach) - slope), xp.abs(phi.derivative(z + reach) - slope))
+        for turn in phi.turns or ():
+            there = xp.abs(phi.derivative(xp.full_like(z, turn)) - slope)
+            bend = xp.where(xp.abs(z - turn) <= reach, xp.maximum(bend, there), bend)
+        bend = 2.0 * bend if phi.turns is None else bend
+        row = xp.sum((a * bend + 2.0 * of_a * (xp.abs(slope) + bend)) * reach, axis=1)
         return (xp.sum(w * row * row),)
 
 

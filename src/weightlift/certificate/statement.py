@@ -29,6 +29,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from weightlift.rivals.finding import Finding, Outcome
+
 
 class Status(enum.Enum):
     """How much is known about a network, given rows of data."""
@@ -115,6 +117,13 @@ def status_of_units(statements: Iterable[Statement], n_units: int) -> tuple[Stat
     if claim is Status.FAILED:  # what came after the first doubt was not examined
         return tuple(Status.AMBIGUOUS for _ in range(n_units))
     return tuple(Status.AMBIGUOUS if i in doubtful else claim for i in range(n_units))
+
+
+def of_finding(finding: Finding) -> Statement:
+    kind = Kind.PROVED if finding.outcome is Outcome.IMPOSSIBLE else Kind.TESTED
+    holds = {Outcome.FOUND: False, Outcome.UNEXAMINED: None}.get(finding.outcome, True)
+    units = () if holds else finding.units
+    return Statement(Topic.RIVALS, kind, holds, finding.sentence, finding.number, finding.limit, units)
 
 
 def assumed(sentence: str) -> Statement:

@@ -123,9 +123,9 @@ class Certificate:
 
     @property
     def proved(self) -> bool:
-        """Whether rivals are excluded by a theorem; else none was found."""
-        rivals = [s for s in self.statements if s.topic is Topic.RIVALS]
-        return bool(self) and any(s.kind is Kind.PROVED for s in rivals)
+        """Whether all that the headline claims follows from theorems: that there is no rival, and the precision."""
+        claims = [s for s in self.statements if s.topic in (Topic.RIVALS, Topic.PRECISION)]
+        return self.status is Status.EXACT and all(s.kind is Kind.PROVED for s in claims)
 
     @property
     def headline(self) -> str:

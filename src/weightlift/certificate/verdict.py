@@ -34,7 +34,7 @@ from weightlift.certificate.noise import NoisyFit, examine_noise
 from weightlift.certificate.precision import Precision, precision_of, relative_size, separation, undetermined
 from weightlift.certificate.quantum import Quantum, quantum_of
 from weightlift.certificate.standard import Standard
-from weightlift.certificate.statement import Kind, Statement, Status, Topic, assumed, named
+from weightlift.certificate.statement import Kind, Statement, Status, Topic, assumed, named, of_finding
 from weightlift.certificate.status import Certificate, Evidence
 from weightlift.errors import ArgumentError, ShapeError
 from weightlift.evidence.gauge import Gauge
@@ -285,7 +285,7 @@ class _Part:
 
     def _below(self, ceiling: float, case: _Case) -> tuple[Finding, ...]:
         """Rivals with Σ w r² below the ceiling; a refit that ends inside the claim is none."""
-        claim = case._stating(_of_finding(NONE_BELOW)).known
+        claim = case._stating(of_finding(NONE_BELOW)).known
         found = []
         for finding in examine_noisy(self.samples, self.gauge, ceiling, rng=case.rng):
             apart = tuple(rival for rival in finding.rivals if not self._inside(claim, rival))
@@ -326,7 +326,7 @@ class _Part:
 
     def _against(self, findings: Iterable[Finding], case: _Case) -> Certificate:
         findings = tuple(findings) or (NONE_BELOW,)
-        stated = tuple(self.fewer.named(_of_finding(f)) for f in findings)
+        stated = tuple(self.fewer.named(of_finding(f)) for f in findings)
         lines = dict.fromkeys(line[:1].upper() + line[1:] for f in findings for line in f.assumes)
         fresh = (assumed(f"{line}.") for line in lines if not any(a.startswith(line) for a in case.known.assumptions))
         known = case._stating(*stated, *fresh).known
@@ -450,20 +450,16 @@ def _precise(gauge: Gauge, found: Precision, relative: np.ndarray, limit: float)
     if found.contraction >= LIMITS.contraction:
         bad[:] = True
     units, worst = tuple(np.flatnonzero(bad).tolist()), float(relative.max())
+    known = gauge.network.activation.turns is not None
     sentence = (
-        f"A truth nearby is within a relative distance of {worst:.1g}: J changes by {found.contraction:.1g} on the box."
+        f"A truth nearby is within a relative distance of {worst:.1g}: J changes by {found.contraction:.1g} on the box"
+        f"{'' if known else ', an estimate'}."
         if not units
         else f"{named(units)} hardly determined (relative precision {worst:.1g}), or nearly parallel to another within that; "
         "use fewer units or give more rows."
     )
-    return Statement(Topic.PRECISION, Kind.PROVED if not units else Kind.TESTED, not units, sentence, worst, limit, units)
-
-
-def _of_finding(finding: Finding) -> Statement:
-    kind = Kind.PROVED if finding.outcome is Outcome.IMPOSSIBLE else Kind.TESTED
-    holds = {Outcome.FOUND: False, Outcome.UNEXAMINED: None}.get(finding.outcome, True)
-    units = () if holds else finding.units
-    return Statement(Topic.RIVALS, kind, holds, finding.sentence, finding.number, finding.limit, units)
+    kind = Kind.PROVED if known and not units else Kind.TESTED
+    return Statement(Topic.PRECISION, kind, not units, sentence, worst, limit, units)
 
 
 def symmetries(network: Network) -> tuple[str, ...]:

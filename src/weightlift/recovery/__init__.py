@@ -94,7 +94,7 @@ def recovered(samples: Samples, request: Request, rng: np.random.Generator) -> R
         if request.n_units == "auto":
             found = _auto(problem, budget, watch, rng)
         else:
-            found = _of_width(problem, int(request.n_units), budget, watch, rng)
+            found, _ = _of_width(problem, int(request.n_units), budget, watch, rng)
     opening = problem.rows.passes - sum(stage.passes for stage in found.stages)
     first = replace(found.stages[0], passes=found.stages[0].passes + opening)
     certificate = _with_remarks(found.certificate, request, cut=budget.late())
@@ -110,8 +110,13 @@ def _general(samples: Samples, request: Request, rng: np.random.Generator) -> Re
     return recovered_jointly(samples, request, rng)
 
 
-def _of_width(problem: Problem, width: int, budget: Budget, watch: Watch, rng: np.random.Generator) -> Recovery:
-    """The stages in the order of their cost, until an answer is settled or the budget is spent."""
+def _of_width(
+    problem: Problem, width: int, budget: Budget, watch: Watch, rng: np.random.Generator, judged: int = 0
+) -> tuple[Recovery, int]:
+    """The stages in the order of their cost, until an answer is settled or the budget is spent.
+
+    judged: candidates that were held against the held-out rows before, and, returned, after.
+    """
     answers: list[Answer] = []
     reports: list[StageReport] = []
     for stage in (*stages(problem, width), one_fit):  # one fit with what is left, where no stage had an answer
@@ -123,7 +128,8 @@ def _of_width(problem: Problem, width: int, budget: Budget, watch: Watch, rng: n
             watch.tell(problem, start, (*answers, *refined))
             if start.network is None:
                 continue
-            answer = judge(problem, fit(problem, start, start.budget.less(_work(refined))))
+            judged += 1
+            answer = judge(problem, fit(problem, start, start.budget.less(_work(refined))), judged)
             refined.append(answer)
             watch.tell(problem, start, (*answers, *refined))
             if answer.settled or start.budget.spent(_work(refined)):
@@ -133,7 +139,7 @@ def _of_width(problem: Problem, width: int, budget: Budget, watch: Watch, rng: n
         work = sum(report.work for report in done)
         budget, watch = budget.less(work), replace(watch, work=watch.work + work)
     best = min([a for a in answers if a.certificate] or answers, key=lambda answer: answer.risk)
-    return Recovery(best.network, best.certificate, tuple(reports))
+    return Recovery(best.network, best.certificate, tuple(reports)), judged
 
 
 def _auto(problem: Problem, budget: Budget, watch: Watch, rng: np.random.Generator) -> Recovery:
@@ -165,13 +171,13 @@ def _widths(
     careful = (budget.max_work - quick * len(LIMITS.quick_widths)) / len(LIMITS.careful_widths)
     plan = [(guess + step, quick) for step in LIMITS.quick_widths] + [(guess + step, careful) for step in LIMITS.careful_widths]
     plan = [(width, enough) for width, enough in plan if width >= 1 and request.workable(n, d, width)] or [(1, quick)]
-    some = False
-    while plan and not (some and budget.spent(0.0)):
+    judged = 0
+    while plan and not (judged and budget.spent(0.0)):
         (width, enough), *plan = plan
-        if some and n <= problem.parameters(width):
+        if judged and n <= problem.parameters(width):
             yield width, None
             continue
-        found, some = _of_width(problem, width, replace(budget, enough=enough), watch, rng), True
+        found, judged = _of_width(problem, width, replace(budget, enough=enough), watch, rng, judged)
         yield width, found
         budget, watch = budget.less(found.work), replace(watch, work=watch.work + found.work)
         if found.certificate:

@@ -78,8 +78,11 @@ def fit(problem: Problem, start: Start, budget: Budget) -> Fit:
     return Fit(final, float(refined.risks[0]), fixed, start.name, began, work, budget.less(work), start.cost)
 
 
-def judge(problem: Problem, fit: Fit) -> Answer:
-    """The certificate of a fit; with noise, of least squares on every row, held-out ones too: no row is wasted."""
+def judge(problem: Problem, fit: Fit, tries: int = 1) -> Answer:
+    """The certificate of a fit; with noise, of least squares on every row, held-out ones too: no row is wasted.
+
+    tries: the how manieth candidate this is that is held against the held-out rows.
+    """
     network, work, rows, heldout = fit.network, fit.work, problem.train, problem.heldout
     noisy = fit.risk > LIMITS.polished * problem.energy and problem.heldout is not None
     if noisy and (steps := fit.budget.steps(LIMITS.steps)):
@@ -88,7 +91,8 @@ def judge(problem: Problem, fit: Fit) -> Answer:
             deadline=fit.budget.deadline,
         )  # fmt: skip
         network, work, rows, heldout = again.network, work + again.iterations, problem.rows, None
-    certificate = certify(network, rows, bias=problem.request.bias, offset=problem.request.offset, heldout=heldout, rng=0)
+    bias, offset = problem.request.bias, problem.request.offset
+    certificate = certify(network, rows, bias=bias, offset=offset, heldout=heldout, tries=tries, rng=0)
     cost = fit.borne + problem.since(fit.began, work)
     outcome = certificate.status.name if certificate else f"{certificate.status.name}: {certificate.reasons[0]}"
     report = StageReport(

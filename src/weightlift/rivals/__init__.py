@@ -20,16 +20,16 @@ from weightlift.evidence.information import Information
 from weightlift.network import Network
 from weightlift.rivals.analytic import examine_analytic
 from weightlift.rivals.cells import independent_rows, some_inputs
-from weightlift.rivals.discrete import discrete_columns, few_rows, few_values, other_places
+from weightlift.rivals.discrete import discrete_columns, few_levels, few_rows, few_values, hidden_levels, other_places
 from weightlift.rivals.equations import spare_equations
 from weightlift.rivals.finding import Finding, Outcome
 from weightlift.rivals.limits import LIMITS
-from weightlift.rivals.pieces import examine_pieces, pieces_below, ratio
+from weightlift.rivals.pieces import examine_pieces, pieces_below, pieces_beside_linear, ratio
 from weightlift.rivals.reflected import absorbed, reflected_below, same_function
 from weightlift.rivals.trial import agree, below, named, refitted
 from weightlift.samples import Samples
 
-__all__ = ["Finding", "Outcome", "examine", "examine_noisy"]
+__all__ = ["Finding", "Outcome", "examine", "examine_beside_linear", "examine_noisy"]
 
 
 def examine(
@@ -50,8 +50,9 @@ def examine(
     X, alpha = some_inputs(samples), ratio(gauge.network)
     columns = discrete_columns(X)
     main = (_without_pieces(samples, gauge),) if alpha is None else examine_pieces(samples, X, gauge, alpha)
-    found = [same_function(gauge)]
+    found = [same_function(gauge), hidden_levels(X, gauge)]
     if columns.any():
+        found.append(few_levels(X, gauge))
         main = tuple(_tested(finding, columns) for finding in main)
         found += [*_in_other_places(samples, X, gauge, columns), few_values(X, gauge, LIMITS.on_kink)]
     if phi.analytic or any(finding.outcome is not Outcome.IMPOSSIBLE for finding in main):  # else bases are equations enough
@@ -61,6 +62,26 @@ def examine(
             found += [few_rows(X, known, columns)] if columns.any() else []
             found += [absorbed(samples, known)] if all(f.outcome is not Outcome.FOUND for f in main) else []
     return (*(finding for finding in found if finding is not None), *main)
+
+
+def examine_beside_linear(samples: Samples, gauge: Gauge) -> tuple[Finding, ...]:
+    """The same where a linear part is free too: V and, if it is, c are one unit more that is on at every row."""
+    phi, X = gauge.network.activation, some_inputs(samples)
+    columns, alpha = discrete_columns(X), ratio(gauge.network)
+    if alpha is not None:
+        main = pieces_beside_linear(samples, X, gauge, alpha)
+    elif phi.analytic:
+        main = examine_analytic(independent_rows(samples, gauge), gauge, gauge.network.n_inputs)
+    else:
+        main = Finding(Outcome.NONE_FOUND, f"No theorem is known for {phi.name!r} beside a linear part; none was found.")
+    found = [hidden_levels(X, gauge)]
+    if columns.any():
+        places = sorted({i for units, _ in other_places(X, gauge, columns, LIMITS.same) for i in units})
+        sentence = f"{named(places).capitalize()} may take each other's places at levels of the discrete inputs."
+        found += [few_levels(X, gauge), few_values(X, gauge, LIMITS.on_kink)]
+        found += [Finding(Outcome.UNEXAMINED, sentence, units=tuple(places))] if places else []
+        main = _tested(main, columns)
+    return (*(finding for finding in found if finding is not None), main)
 
 
 def _without_pieces(samples: Samples, gauge: Gauge) -> Finding:

@@ -21,9 +21,9 @@ from weightlift.rivals.limits import LIMITS
 ANALYTIC = "the activation is real-analytic, as declared"
 
 
-def examine_analytic(rows: int, gauge: Gauge) -> Finding:
-    """`rows` independent draws against p + 1, then the units given the function."""
-    net, p = gauge.network, gauge.size
+def examine_analytic(rows: int, gauge: Gauge, beside: int = 0) -> Finding:
+    """`rows` independent draws against p + 1, then the units given the function; `beside`: parameters of a linear part."""
+    net, p = gauge.network, gauge.size + beside
     if rows < p + 1:
         return Finding(
             Outcome.UNEXAMINED,

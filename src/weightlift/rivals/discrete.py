@@ -31,6 +31,37 @@ def discrete_columns(X: np.ndarray) -> np.ndarray:
     return np.array([len(c) > 1 and (c.max() > many or 2 * len(c) <= len(X)) for c in counts], dtype=bool)
 
 
+def few_levels(X: np.ndarray, gauge: Gauge) -> Finding | None:
+    """Inputs none of which has more levels than f may change its sign along it, twice the units and one: no theorem holds."""
+    most, levels = 2 * gauge.network.n_units + 1, max(len(np.unique(column)) for column in X.T)
+    if levels > most:
+        return None
+    sentence = f"No input is continuous: they have {levels} levels at most, on all of which other networks may agree."
+    return Finding(Outcome.UNEXAMINED, sentence, number=float(levels), limit=float(most))
+
+
+def hidden_levels(X: np.ndarray, gauge: Gauge) -> Finding | None:
+    """Pairs of units whose z differ, or add up, to few values where no column is discrete: rows on parallel hyperplanes.
+
+    Such units may take each other's places from one hyperplane to the next. Rows of a density show as many values as rows.
+    """
+    net = gauge.network
+    Z = X @ net.W + net.b
+    size = np.maximum(np.abs(Z).max(axis=0), np.finfo(float).tiny)
+    equal = np.abs(np.abs(net.a)[:, None] - np.abs(net.a)) <= LIMITS.same * np.abs(net.a).max()
+    found = set[int]()
+    for i, j in zip(*np.nonzero(np.triu(equal, 1)), strict=True):
+        for h in (Z[:, i] - Z[:, j], Z[:, i] + Z[:, j]):
+            labels = np.round(h / (LIMITS.same * max(size[i], size[j])))
+            if 1 < len(np.unique(labels)) <= len(X) // 4 and not discrete_columns(X).any():
+                found |= {int(i), int(j)}
+    if not found:
+        return None
+    units = tuple(sorted(found))
+    sentence = f"The rows lie on few parallel hyperplanes, across which {named(units)} may take each other's places."
+    return Finding(Outcome.UNEXAMINED, sentence, units=units)
+
+
 def few_rows(X: np.ndarray, information: Information, columns: np.ndarray) -> Finding | None:
     """Levels with fewer rows than they alone determine parameters, and the margin of eight.
 

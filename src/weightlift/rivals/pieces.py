@@ -39,6 +39,7 @@ class Pieces:
     B: np.ndarray  # (n, k) sides at the independent rows
     different: np.ndarray  # (cells, k) its different rows
     theta: np.ndarray  # (k, m)
+    linear: bool = False  # whether a linear part is free
 
     @classmethod
     def of(cls, gauge: Gauge, alpha: float, B: np.ndarray, X: np.ndarray) -> Pieces:
@@ -54,8 +55,8 @@ class Pieces:
 
     @property
     def constant(self) -> bool:
-        """Whether c may take up constants of the units."""
-        return self.gauge.free.c and self.gauge.free.b
+        """Whether c may take up constants of the units, or V their slopes."""
+        return self.linear or (self.gauge.free.c and self.gauge.free.b)
 
     def null(self) -> np.ndarray:
         """(k,) how much each unit takes part in changes of the units that no piece sees."""
@@ -108,6 +109,25 @@ def examine_pieces(samples: Samples, X: np.ndarray, gauge: Gauge, alpha: float) 
     return (_judged(samples, pieces, candidates, bases, needed),)
 
 
+def pieces_beside_linear(samples: Samples, X: np.ndarray, gauge: Gauge, alpha: float) -> Finding:
+    """The same beside a free linear part: [S, 1] in place of S, and, at q = 1, kinks alone: a reflection moves V."""
+    net = gauge.network
+    flat = -1.0 if net.activation.degree == 1 else alpha
+    pieces = replace(Pieces.of(gauge, flat, *cells(samples, X, gauge)), linear=True)
+    if not len(pieces.B):
+        return Finding(Outcome.UNEXAMINED, "No row is clear of the kinks; give rows elsewhere.")
+    if (loose := np.flatnonzero(pieces.null() > LIMITS.same)).size:
+        units = tuple(loose.tolist())
+        sentence = f"The rows see {named(units)} and the linear part only together. Give rows on the other sides."
+        return Finding(Outcome.FOUND, sentence, units=units)
+    needed = max(gauge.free.inputs(net.n_inputs), net.n_inputs + gauge.free.c) + 1
+    bases = disjoint_bases(Slopes(pieces.B, residue(pieces.alpha), True), needed)
+    candidates = _listed(pieces)
+    if candidates is None or Exchange.of(pieces, pieces.units, candidates, few=False).C.shape[1]:
+        return Finding(Outcome.UNEXAMINED, "Other kinks may have the same pieces on these rows beside a linear part.")
+    return _proof(pieces, candidates, bases, needed, "")
+
+
 def pieces_below(samples: Samples, X: np.ndarray, gauge: Gauge, ceiling: float) -> Finding | None:
     """Other units with nearly the same pieces whose refit has Σ w r² ≤ ceiling; noise may have put rows on a wrong side."""
     alpha = ratio(gauge.network)
@@ -126,15 +146,16 @@ def pieces_below(samples: Samples, X: np.ndarray, gauge: Gauge, ceiling: float) 
 
 def _listed(pieces: Pieces) -> np.ndarray | None:
     """(cells, m) the sides, other than the units' own, whose slopes lie in the column space of S."""
-    B, alpha, even = pieces.different, pieces.alpha, pieces.alpha == -1.0
-    space = _independent_columns(B if alpha == 0.0 else np.hstack([B, np.ones((len(B), 1))]))
+    B, alpha, even = pieces.different, pieces.alpha, pieces.alpha == -1.0 or pieces.linear
+    beside = alpha != 0.0 or pieces.linear
+    space = _independent_columns(np.hstack([B, np.ones((len(B), 1))]) if beside else B)
     V = binary_vectors(space)
     if V is None:
         return None
     own = {column.tobytes() for column in (B.T > 0)} | ({column.tobytes() for column in (B.T == 0)} if even else set())
-    new = [v for v in V.T if v.tobytes() not in own and (v.any() or alpha)]
+    new = [v for v in V.T if v.tobytes() not in own and ((v.any() and not v.all()) if pieces.linear else (v.any() or alpha))]
     candidates = np.array(new, dtype=bool).reshape(len(new), len(B)).T
-    slopes = Slopes(B, residue(alpha))
+    slopes = Slopes(B, residue(alpha), pieces.linear)
     kept = spanned(slopes, Slopes(candidates.astype(float), residue(alpha)).take(np.arange(len(B))))
     return candidates[:, kept]
 
@@ -161,13 +182,19 @@ def _judged(samples: Samples, pieces: Pieces, candidates: np.ndarray, bases: Bas
             limit=float((needed - 1) * bases.codimension + 1),
             units=bases.units,
         )
+    tried = f"the rows leave {exchange.C.shape[1]} other sides, of which {LIMITS.swaps} at a time were tried"
+    return _proof(pieces, candidates, bases, needed, "" if exchange.complete else tried)
+
+
+def _proof(pieces: Pieces, candidates: np.ndarray, bases: Bases, needed: int, open_end: str) -> Finding:
+    """The finding where no rival was found; open_end: what was not tried, in words."""
     related = _related(pieces)
     if bases.count < needed:
         why = f"the rows hold {bases.count} disjoint bases of slopes, {needed} would prove it"
     elif related is None:
         why = "the units' polynomials obey a linear relation"
-    elif not exchange.complete:
-        why = f"the rows leave {exchange.C.shape[1]} other sides, of which {LIMITS.swaps} at a time were tried"
+    elif open_end:
+        why = open_end
     else:
         return Finding(
             Outcome.IMPOSSIBLE,
@@ -196,6 +223,9 @@ def _related(pieces: Pieces) -> tuple[str, ...] | None:
     Constants do not count where c may take them up.
     """
     theta = pieces.theta[:, : pieces.theta.shape[1] - pieces.gauge.free.c]
+    if pieces.linear and pieces.gauge.network.activation.degree == 2:  # V takes up what is linear
+        columns = np.triu_indices(pieces.gauge.network.n_inputs + 1)[1]
+        theta = pieces.theta[:, columns < pieces.gauge.network.n_inputs]
     theta = theta / np.linalg.norm(theta, axis=1, keepdims=True)
     theta = theta[:, np.abs(theta).max(axis=0) > 0]
     k, m = theta.shape
@@ -286,14 +316,17 @@ class Exchange:
     here: np.ndarray  # (rows, q) x̃
 
     @classmethod
-    def of(cls, pieces: Pieces, units: tuple[int, ...], candidates: np.ndarray) -> Exchange:
+    def of(cls, pieces: Pieces, units: tuple[int, ...], candidates: np.ndarray, few: bool | None = None) -> Exchange:
         """Of few units every choice is soon solved; of many, sides that no hyperplane separates are left out first."""
         net, alpha, X = pieces.gauge.network, pieces.alpha, pieces.X
-        C = np.linalg.lstsq(pieces.S[:, units], alpha + (1 - alpha) * candidates)[0]
-        Z = X @ net.W[:, units] + net.b[list(units)]
-        slopes = (alpha + (1 - alpha) * (Z > 0)) @ C
+        S, Z = pieces.S[:, units], X @ net.W[:, units] + net.b[list(units)]
+        slopes = alpha + (1 - alpha) * (Z > 0)
+        if pieces.linear:
+            S, slopes = (np.hstack([A, np.ones((len(A), 1))]) for A in (S, slopes))
+        C = np.linalg.lstsq(S, alpha + (1 - alpha) * candidates)[0]
+        slopes = slopes @ C
         sides, here = (slopes - alpha) / (1 - alpha) > 0.5, inputs(X, pieces.gauge)
-        few = len(units) <= LIMITS.swaps
+        few = len(units) <= LIMITS.swaps if few is None else few
         possible = [e for e in range(C.shape[1]) if few or e >= LIMITS.programmes or separable(here, sides[:, e])]
         return cls(pieces, units, C[:, possible], sides[:, possible], here)
 
