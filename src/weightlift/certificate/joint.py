@@ -376,7 +376,7 @@ def _rivals(
     """
     phi = network.activation
     if phi.polynomial or not network.n_units:
-        sentence = f"Units of the polynomial {phi.name!r} mix without a change of the function: no data can tell them apart."
+        sentence = f"Units of the polynomial {phi.name!r} are examined for one output without a linear part; certify that."
         return (Statement(Topic.RIVALS, Kind.TESTED, not network.n_units, sentence),)
     enough = distinct >= gauge.size + network.n_inputs * model.linear + LIMITS.spare_rows
     discrete = bool(discrete_columns(some_inputs(samples)).any())

@@ -142,7 +142,8 @@ class Thresholds:
 
     def __str__(self) -> str:
         each = zip(self.d, self.ratio, self.low, self.high, strict=True)
-        places = ", ".join(f"{ratio:.0f} ({low:.0f}–{high:.0f}) at d = {d:g}" for d, ratio, low, high in each)
+        told = [(d, f"{ratio:.0f} ({low:.0f}–{high:.0f})" if high < 100 * low else "not told") for d, ratio, low, high in each]
+        places = ", ".join(f"{words} at d = {d:g}" for d, words in told)
         return f"n ∝ d^γ, γ = {self.exponent:.2f} ± {1.96 * self.error:.2f}; n/d = {places}"
 
 

@@ -144,8 +144,8 @@ RECIPES = [
         "d.",
         "the least number of samples for 100 % recovery is about proportional to the dimension.",
         {
-            "quick": _by_ratio(10, (10, 20, 40), (20, 40, 80, 160)),
-            "paper": _by_ratio(60, (10, 20, 40, 80), (15, 25, 40, 60, 90, 140)),
+            "quick": _by_ratio(10, (10, 20, 40), (5, 20, 80, 320)),
+            "paper": _by_ratio(60, (10, 20, 40, 80), (4, 10, 25, 60, 150, 400)),
         },
         rows_trial,
         summarize_rows,

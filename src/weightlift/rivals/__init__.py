@@ -2,7 +2,7 @@
 
 One question in place of a list of attacks: which networks of the class, with at most as many units, agree on every row?
 
-    analytic φ     none, at more independent rows than parameters (T1, `analytic`)
+    analytic φ     none, at more independent rows than parameters (T1, `analytic`; `polynomial`)
     kinked φ       those with the same pieces, if the slopes hold enough disjoint bases; these can be listed (T2, `pieces`)
     either         the rows must be more equations than parameters (T3, `equations`); discrete columns go level by level
                    (`discrete`); reflections that the parameters undo are refitted (`reflected`)
@@ -25,6 +25,7 @@ from weightlift.rivals.equations import spare_equations
 from weightlift.rivals.finding import Finding, Outcome
 from weightlift.rivals.limits import LIMITS
 from weightlift.rivals.pieces import examine_pieces, pieces_below, pieces_beside_linear, ratio
+from weightlift.rivals.polynomial import examine_polynomial
 from weightlift.rivals.reflected import absorbed, reflected_below, same_function
 from weightlift.rivals.trial import agree, below, named, refitted
 from weightlift.samples import Samples
@@ -44,9 +45,6 @@ def examine(
         return ()
     if gauge.network.a.ndim > 1:
         return (Finding(Outcome.UNEXAMINED, "Rivals of networks with several outputs are not examined; certify one output."),)
-    if phi.polynomial:
-        sentence = f"Units of the polynomial {phi.name!r} mix without a change of the function: no data can tell them apart."
-        return (Finding(Outcome.FOUND, sentence),)
     X, alpha = some_inputs(samples), ratio(gauge.network)
     columns = discrete_columns(X)
     main = (_without_pieces(samples, gauge),) if alpha is None else examine_pieces(samples, X, gauge, alpha)
@@ -87,6 +85,8 @@ def examine_beside_linear(samples: Samples, gauge: Gauge) -> tuple[Finding, ...]
 def _without_pieces(samples: Samples, gauge: Gauge) -> Finding:
     """What is known where φ has no pieces between kinks."""
     phi = gauge.network.activation
+    if phi.polynomial:
+        return examine_polynomial(independent_rows(samples, gauge), gauge)
     if phi.analytic:
         return examine_analytic(independent_rows(samples, gauge), gauge)
     sentence = (
