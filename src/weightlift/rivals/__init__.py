@@ -30,6 +30,8 @@ from weightlift.rivals.reflected import absorbed, reflected_below, same_function
 from weightlift.rivals.trial import agree, below, named, refitted
 from weightlift.samples import Samples
 
+NO_ROW = Finding(Outcome.UNEXAMINED, "No row is clear of the kinks; give rows elsewhere.")
+
 __all__ = ["Finding", "Outcome", "examine", "examine_beside_linear", "examine_noisy"]
 
 
@@ -46,9 +48,11 @@ def examine(
     if gauge.network.a.ndim > 1:
         return (Finding(Outcome.UNEXAMINED, "Rivals of networks with several outputs are not examined; certify one output."),)
     X, alpha = some_inputs(samples), ratio(gauge.network)
+    if not len(X):
+        return (NO_ROW,)
     columns = discrete_columns(X)
     main = (_without_pieces(samples, gauge),) if alpha is None else examine_pieces(samples, X, gauge, alpha)
-    found = [same_function(gauge), hidden_levels(X, gauge)]
+    found = [same_function(gauge), hidden_levels(X, gauge, columns)]
     if columns.any():
         found.append(few_levels(X, gauge))
         main = tuple(_tested(finding, columns) for finding in main)
@@ -65,6 +69,8 @@ def examine(
 def examine_beside_linear(samples: Samples, gauge: Gauge) -> tuple[Finding, ...]:
     """The same where a linear part is free too: V and, if it is, c are one unit more that is on at every row."""
     phi, X = gauge.network.activation, some_inputs(samples)
+    if not len(X):
+        return (NO_ROW,)
     columns, alpha = discrete_columns(X), ratio(gauge.network)
     if alpha is not None:
         main = pieces_beside_linear(samples, X, gauge, alpha)
@@ -72,7 +78,7 @@ def examine_beside_linear(samples: Samples, gauge: Gauge) -> tuple[Finding, ...]
         main = examine_analytic(independent_rows(samples, gauge), gauge, gauge.network.n_inputs)
     else:
         main = Finding(Outcome.NONE_FOUND, f"No theorem is known for {phi.name!r} beside a linear part; none was found.")
-    found = [hidden_levels(X, gauge)]
+    found = [hidden_levels(X, gauge, columns)]
     if columns.any():
         places = sorted({i for units, _ in other_places(X, gauge, columns, LIMITS.same) for i in units})
         sentence = f"{named(places).capitalize()} may take each other's places at levels of the discrete inputs."

@@ -40,11 +40,13 @@ def few_levels(X: np.ndarray, gauge: Gauge) -> Finding | None:
     return Finding(Outcome.UNEXAMINED, sentence, number=float(levels), limit=float(most))
 
 
-def hidden_levels(X: np.ndarray, gauge: Gauge) -> Finding | None:
+def hidden_levels(X: np.ndarray, gauge: Gauge, columns: np.ndarray) -> Finding | None:
     """Pairs of units whose z differ, or add up, to few values where no column is discrete: rows on parallel hyperplanes.
 
     Such units may take each other's places from one hyperplane to the next. Rows of a density show as many values as rows.
     """
+    if columns.any():
+        return None
     net = gauge.network
     Z = X @ net.W + net.b
     size = np.maximum(np.abs(Z).max(axis=0), np.finfo(float).tiny)
@@ -53,7 +55,7 @@ def hidden_levels(X: np.ndarray, gauge: Gauge) -> Finding | None:
     for i, j in zip(*np.nonzero(np.triu(equal, 1)), strict=True):
         for h in (Z[:, i] - Z[:, j], Z[:, i] + Z[:, j]):
             labels = np.round(h / (LIMITS.same * max(size[i], size[j])))
-            if 1 < len(np.unique(labels)) <= len(X) // 4 and not discrete_columns(X).any():
+            if 1 < len(np.unique(labels)) <= len(X) // 4:
                 found |= {int(i), int(j)}
     if not found:
         return None
