@@ -24,6 +24,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from weightlift.activations import functions, gaussian, logistic
 from weightlift.activations.activation import Activation, Names, Reflection
 from weightlift.activations.exponential import ExponentialLinear
@@ -209,7 +211,9 @@ def _piecewise(
 def _polynomial(name: str, coefficients: tuple[float, ...], **facts: Any) -> Activation:
     value = functions.Horner(coefficients)
     slope = value.derivative()
-    return _piecewise(name, coefficients, coefficients, (value, slope, slope.derivative()), **facts)
+    bend = [n * (n - 1) * c for n, c in enumerate(coefficients)][2:]
+    turns = tuple(sorted(np.roots(bend[::-1]).real.tolist()))  # all roots of φ″, complex ones too: more places do no harm
+    return _piecewise(name, coefficients, coefficients, (value, slope, slope.derivative()), turns=turns, **facts)
 
 
 def _closed(name: str, integrals: Quadrature, second_derivative: Function, **facts: Any) -> Activation:
