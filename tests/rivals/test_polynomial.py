@@ -97,3 +97,10 @@ def test_dependent_weights_with_a_linear_term_have_a_curve_of_rivals() -> None:
 def test_coefficients_follow_the_factor() -> None:
     phi = activations.scaled(activations.polynomial([1.0, 0.0, 3.0, 4.0]), 0.5)
     np.testing.assert_allclose(coefficients(phi), [1.0, 0.0, 0.75, 0.5])
+
+
+def test_the_slope_turns_at_the_roots_of_the_second_derivative() -> None:
+    assert activations.polynomial([0.0, 1.0, 3.0, 1.0]).turns == (-1.0,)  # φ″ = 6 + 6z
+    assert activations.polynomial([0.0, 0.0, -6.0, 0.0, 1.0]).turns == pytest.approx((-1.0, 1.0))
+    assert activations.polynomial([1.0, 2.0]).turns == ()
+    assert activations.scaled(activations.polynomial([0.0, 1.0, 3.0, 1.0]), 2.0).turns == (-0.5,)
