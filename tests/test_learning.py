@@ -73,11 +73,11 @@ def test_resampling_uses_a_part_a_step(resample, q):
 
 
 def test_resampling_converges_and_needs_rows():
-    """In the median of several truths: a start from the 650 rows of one part may lie in another basin."""
+    """In the median of several truths: a start from the 800 rows of one part may lie in another basin."""
     falls, gains = [], []
     for seed in range(5):
-        truth, X, y = problem(seed, n=40_000)
-        learned = learn_1nn(X, y, n_units=K, activation="squared_relu", iterations=60, resample=True)
+        truth, X, y = problem(seed, n=80_000)
+        learned = learn_1nn(X, y, n_units=K, activation="squared_relu", iterations=100, resample=True)
         start, end = learned.errors(truth)
         falls.append(learned.descent.risks[-1] / learned.descent.risks[0])
         gains.append(end.max_error / start.max_error)

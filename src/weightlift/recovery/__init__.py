@@ -188,7 +188,7 @@ def _widths(
 
 def _may_be_narrower(certificate: Certificate) -> bool:
     """Whether units are superfluous, or may be: JᵀJ is singular, or was not even looked at."""
-    if any(s.topic is Topic.SUPERFLUOUS and not s.holds for s in certificate.statements):
+    if any(s.topic in (Topic.SUPERFLUOUS, Topic.DETERMINED) and not s.holds for s in certificate.statements):
         return True
     condition = certificate.condition
     return certificate.sign_patterns is None and not (condition is not None and condition <= MAX_CONDITION)

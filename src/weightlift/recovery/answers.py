@@ -87,10 +87,11 @@ def judge(problem: Problem, fit: Fit, tries: int = 1) -> Answer:
     noisy = fit.risk > LIMITS.polished * problem.energy and problem.heldout is not None
     if noisy and (steps := fit.budget.steps(LIMITS.steps)):
         again = gauss_newton(
-            problem.rows, network, free=fit.free, iterations=steps, tol=_tolerance(problem.rows.n), damping=1e-6,
+            problem.rows, network, free=fit.free, iterations=steps, tol=LIMITS.tolerance, damping=1e-6,
             deadline=fit.budget.deadline,
         )  # fmt: skip
-        network, work, rows, heldout = again.network, work + again.iterations, problem.rows, None
+        last = gauss_newton(problem.rows, again.network, free=fit.free, iterations=LIMITS.last_steps, damping=1e-12)
+        network, work, rows, heldout = last.network, work + again.iterations + last.iterations, problem.rows, None
     bias, offset = problem.request.bias, problem.request.offset
     certificate = certify(network, rows, bias=bias, offset=offset, heldout=heldout, tries=tries, rng=0)
     cost = fit.borne + problem.since(fit.began, work)

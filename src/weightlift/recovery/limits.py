@@ -23,6 +23,7 @@ class Limits:
     large_bias_steps: int = 40  # of each refinement, one for every unit that is added
     polish_steps: int = 8  # from nearly rounding to rounding, in raw inputs
     tolerance: float = 1e-8  # relative decrease of the risk: no step of a fit without noise gains less before it is exact
+    last_steps: int = 2  # undamped, at the end of a fit to noisy rows: sources then agree in nine digits
     chance: float = 1e-2  # of the share 1/n of the risk that a parameter gains by chance: with noise a step of less is the last
     loosest: float = 1e-6  # … but no step of more
     polished: float = 1e-12  # of ½ E y²: a risk above it is noise, or no fit, and has no last digits

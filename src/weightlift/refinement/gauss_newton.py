@@ -29,6 +29,7 @@ FIRST_DAMPING, LEAST_DAMPING, LARGEST_DAMPING = 1e-1, 2e-13, 1e12  # the least t
 FACTORS = (1 / 16, 1 / 2, 4.0)
 WINDOW = 6  # steps after which the damping no longer matters for stopping
 TINY = 2.0**-1022
+TIE = 2.0**-50  # relative: risks this close are one, and the step decides, which knows the minimum to more digits
 NEAR_ROUNDING = 1e-26  # relative risk at which every residual is a hundred ulp
 
 
@@ -243,7 +244,7 @@ def _choose(
     best = xp.argmin(found, axis=0)
     flat = best * S + xp.arange(S, device=found.device)
     value = xp.take(xp.reshape(found, (C * S,)), flat)
-    better = value < risks
+    better = value <= (1.0 + TIE) * risks
     chosen = xp.take(xp.reshape(xp.permute_dims(factors, (1, 0)), (C * S,)), flat)
     damping = xp.clip(xp.where(better, chosen, 64.0 * damping), LEAST_DAMPING, 10 * LARGEST_DAMPING)
     taken = candidates.take(flat)
