@@ -17,7 +17,7 @@ help:
 	@echo "make test       lint, type-check, check the import contract, run the tests"
 	@echo "make suite      the tests alone"
 	@echo "make test-slow  the long tests alone"
-	@echo "make bench      benchmarks: ratios to peers and rooflines, in one run"
+	@echo "make bench      every benchmark, quickly: ratios to peers and rooflines, into out/benchmarks"
 	@echo "make docs       build the documentation into docs/_build/html"
 	@echo "make lint       ruff, mypy and import-linter alone"
 	@echo "make install    create $(VENV) and install into it (the targets above do so when needed)"

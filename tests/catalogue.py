@@ -19,6 +19,15 @@ KINKED = tuple(phi.name for phi in ENTRIES if phi.kinks)
 SMOOTH = tuple(phi.name for phi in ENTRIES if not phi.kinks and not phi.polynomial)
 
 
+def _kind(activation: Activation) -> tuple[object, ...]:
+    """What algorithms tell activations apart by: degree, kinks, and the sign and degree of the reflection identity."""
+    reflection = activation.reflection or (0, ())
+    return activation.degree, activation.kinks, reflection[0], len(reflection[1])
+
+
+KINDS = tuple({_kind(phi): phi.name for phi in reversed(ENTRIES) if phi.uniqueness}.values())  # the first of every kind
+
+
 def name(activation: Activation) -> str:
     """For `ids`."""
     return repr(activation)[len("Activation(") : -1]

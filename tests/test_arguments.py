@@ -69,7 +69,7 @@ def test_shapes_that_do_not_fit_are_named():
         wl.decomposition.compose([1.0, 2.0], np.eye(3), 3)
     with pytest.raises(ShapeError, match="start has 3 inputs and the data 2"):
         wl.refinement.gradient_descent(wl.samples.open(X[:, :2], Y), NET)
-    with pytest.raises(ShapeError, match="X is not a rectangular array"):
+    with pytest.raises(ShapeError, match="X must be a rectangular array"):
         NET.predict([[1.0], [1.0, 2.0]])
     with pytest.raises(ArgumentError, match="step='theory'"):
         wl.refinement.gradient_descent(ROWS, wl.Network(NET.W, np.zeros(2)), step="theory")

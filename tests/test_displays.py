@@ -1,5 +1,7 @@
 """Displays of estimators: what they draw is what they say."""
 
+from dataclasses import replace
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -7,6 +9,7 @@ from tests.conftest import optional
 
 import weightlift as wl
 from weightlift import plots
+from weightlift.certificate import inference
 from weightlift.errors import ArgumentError, ShapeError
 from weightlift.plots.limits import LIMITS
 
@@ -39,8 +42,8 @@ def test_directions_are_the_weights_in_normal_form(fitted):
     assert display.ax_ is ax
     drawn = np.asarray(display.image_.get_array())
     np.testing.assert_allclose(np.linalg.norm(drawn, axis=1), 1.0)
-    normal = model.network_.canonical()
-    np.testing.assert_allclose(drawn[0], normal.W[:, np.argmax(np.abs(normal.a))])
+    normal = model.network_.normalized()
+    np.testing.assert_allclose(drawn, normal.W.T)
     assert display.image_.norm.vmax == -display.image_.norm.vmin
     with pytest.raises(ShapeError, match="one name an input"):
         plots.DirectionsDisplay.from_network(model.network_, feature_names=["a"])
@@ -100,3 +103,23 @@ def test_names_resolve():
         assert getattr(plots, name) is not None
     with pytest.raises(AttributeError, match="nonsense"):
         plots.nonsense  # noqa: B018
+
+
+@pytest.mark.parametrize(("m", "linear"), [(3, False), (2, True), (None, True)])
+def test_several_outputs_and_a_linear_part_are_drawn(m, linear):
+    truth = wl.teachers.several(wl.teachers.biased(4, 2, bias=0.3, rng=0), m, linear=linear, rng=1)
+    X, Y = wl.draw(truth, 300, noise_std=0.05, rng=2)
+    flipped = truth.reflected(np.array([True, False])) if linear else truth
+    for kind in ("strips", "scatter"):
+        units = plots.UnitsDisplay.from_networks(replace(flipped, a=flipped.a * 2, W=flipped.W / 2), truth, kind=kind).units
+        np.testing.assert_allclose(units.estimate, units.truth)
+        np.testing.assert_allclose(units.a[0], units.a[1])
+    display = plots.DirectionsDisplay.from_network(truth)
+    assert display.image_.get_array().shape == (2 + linear * (m or 1), 4)
+    labels = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert ("‖a‖" in labels[0]) == (m is not None)
+    assert ("linear part" in labels[-1]) == linear
+    assert plots.SpectrumDisplay.from_data(X, Y).estimate.eigenvalues.shape == (4,)
+    assert len(plots.ResidualsDisplay(Y, truth.predict(X)).plot().points_.get_offsets()) == Y.size
+    result = inference(truth, X, Y, bias=True, offset=True)
+    assert len(plots.IntervalsDisplay(result).plot().ax_.get_yticks()) == len(result.names)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,11 @@ import pytest
 import weightlift
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("gallery/*.py"), *DOCS.glob("gallery/*.rst"), *DOCS.glob("reference/*.rst")])
+TEXTS = [DOCS.parent / "README.md", *sorted([*DOCS.glob("*.md"), *DOCS.glob("tutorials/*.md")])]
+PAGES = sorted(
+    [*TEXTS[1:], *DOCS.glob("gallery/*.py"), *DOCS.glob("gallery/*.rst"), *DOCS.glob("reference/*.rst")],
+    key=lambda page: page.name,
+)
 LINK = re.compile(r"(?:\{py:(?:obj|mod)\}|:py:(?:obj|mod):)`(?:[^`<]*<)?~?([\w.]+)>?`")
 
 
@@ -48,7 +53,7 @@ def names() -> set[str]:
 
 
 def test_every_public_module_has_a_page() -> None:
-    hidden = {"arguments", "cli", "evidence", "files", "namespaces", "threads"}  # behind the public names
+    hidden = {"arguments", "cli", "evidence", "files", "markup", "namespaces", "threads"}  # behind the public names
     modules = {m.name for m in pkgutil.iter_modules(weightlift.__path__) if not m.name.startswith("_")} - hidden
     assert {f"weightlift.{name}" for name in modules} | {"weightlift"} == set(rooms())
 
@@ -74,6 +79,33 @@ def test_the_command_line_page_has_every_command() -> None:
 
     page = (DOCS / "command_line.md").read_text()
     assert not [c.callback.__name__ for c in app.registered_commands if f"weightlift {c.callback.__name__} " not in page]
+
+
+def blocks(page: Path, *languages: str) -> list[str]:
+    """Code between fences."""
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```", page.read_text("utf-8"), re.M | re.S)
+    return [code for language, code in fenced if language in languages]
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.name)
+def test_every_block_of_python_is_one_that_is_run(page: Path) -> None:
+    """Doctests run by themselves; code without a prompt would not."""
+    assert all(">>> " in code for code in blocks(page, "python", "pycon", "py"))
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.name)
+def test_every_command_is_understood(page: Path) -> None:
+    """Names of commands, options and the kinds of their values; nothing is run."""
+    from typer.main import get_command
+
+    from weightlift.cli import app
+
+    group = get_command(app)
+    lines = [line.partition("#")[0].strip() for code in blocks(page, "sh") for line in code.splitlines()]
+    for line in lines:
+        program, *words = shlex.split(line) or [""]
+        if program == "weightlift":
+            group.commands[words[0]].make_context(words[0], words[1:])  # type: ignore[attr-defined]
 
 
 def test_entries_of_the_bibliography_are_closed() -> None:

@@ -13,7 +13,7 @@ from weightlift.initialization import gaussian_init, tensor_init
 from weightlift.learning import learn_1nn, learn_relu
 from weightlift.network import Network
 from weightlift.refinement import gradient_descent
-from weightlift.refinement.gradient_descent import Ending
+from weightlift.refinement.gradient_descent import DescentEnding
 
 D, K = 8, 3
 
@@ -29,7 +29,7 @@ def test_the_whole_algorithm_recovers_the_units(preset, seed):
     truth, X, y = problem(seed, n=10_000 if preset == "paper" else 3000)
     learned = learn_1nn(X, y, n_units=K, activation="squared_relu", preset=preset, iterations=3000, tol=1e-12)
     start, end = learned.errors(truth)
-    assert learned.descent.ending is Ending.CONVERGED
+    assert learned.descent.ending is DescentEnding.CONVERGED
     assert 0.02 < start.max_error < 1
     assert end.max_error < 1e-4
     assert end.signs_agree
@@ -103,7 +103,7 @@ def test_the_three_approaches_of_figure_1c():
     assert 1e3 * losses[0] < losses[2] < 0.1 < 1 < losses[1]
     assert np.ptp(two.descent.risks[-100:]) < 1e-2 * losses[1], "it stalls"
     free = learn_1nn(X, y, initialization="random", output_weights="free", **options)
-    assert free.descent.ending is Ending.DIVERGED
+    assert free.descent.ending is DescentEnding.DIVERGED
     assert np.isfinite(free.network.W).all()
 
 

@@ -286,3 +286,25 @@ def test_odd_functions_beside_a_constant_are_symmetric(rng, phi):
     assert net.equivalent(copy)
     assert match(copy, net).max_error < 1e-14
     assert match(copy, net).c_error < 1e-14
+
+
+def test_a_custom_activation_goes_to_a_file_by_name_and_comes_back_with_the_caller_s(tmp_path):
+    def swish(factor):
+        return activations.custom(
+            "swish",
+            lambda z: z / (1 + np.exp(-factor * z)),
+            lambda z: 1 / (1 + np.exp(-factor * z)) * (1 + factor * z / (1 + np.exp(factor * z))),
+        )
+
+    mine = swish(1.0)
+    net = Network([[1.0], [2.0]], [0.5], [0.1], activation=mine)
+    net.save(tmp_path / "net.safetensors")
+    again = Network.load(tmp_path / "net.safetensors", activations=[mine])
+    X = np.array([[0.3, -0.7], [1.0, 2.0]])
+    np.testing.assert_array_equal(again.predict(X), net.predict(X))
+    with pytest.raises(errors.FileFormatError, match=r"'swish' is custom, and none is at hand; load with activations=\[it\]"):
+        Network.load(tmp_path / "net.safetensors")
+    with pytest.raises(errors.FileFormatError, match="other values than the one that was saved"):
+        Network.load(tmp_path / "net.safetensors", activations=[swish(2.0)])
+    Network([[1.0]], activation="tanh").save(tmp_path / "plain.safetensors")
+    assert Network.load(tmp_path / "plain.safetensors", activations=[mine]).activation.name == "tanh"

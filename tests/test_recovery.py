@@ -7,8 +7,6 @@ from tests.contract.awkward import Awkward
 import weightlift as wl
 from weightlift import errors, samples
 from weightlift.network import Network
-from weightlift.recovery.problem import Problem
-from weightlift.recovery.request import Request
 
 NOISELESS = [
     ("relu", 8, 3, 3.5, False),
@@ -47,14 +45,6 @@ def test_columns_in_units_of_any_size(size):
     assert wl.match(Network(found.network.W * units[:, None], found.network.a), truth).max_error < 1e-10
 
 
-def test_the_mean_in_whitened_coordinates_is_that_of_the_whitened_rows():
-    X = np.random.default_rng(0).normal(size=(500, 4)) @ (np.eye(4) + 0.4) + [1.0, -2.0, 0.5, 3.0]
-    X = X * [1.0, 1e-4, 1e4, 1.0]
-    problem = Problem.of(samples.open(X, X[:, 0]), Request(2).checked(), np.random.default_rng(0))
-    _, mean, _ = problem.white.fold(samples.Covariance(4))
-    np.testing.assert_allclose(problem.standard.mean, mean, rtol=1e-9)
-
-
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
 def test_gaussian_inputs_of_any_mean_and_covariance(activation):
     """The network comes back in the raw inputs, without biases it never had."""
@@ -77,15 +67,14 @@ def test_noise_gives_a_statistical_certificate():
     assert found.certificate.noise_std == pytest.approx(0.1, rel=0.1)
 
 
-def test_every_source_gives_the_same_network(as_xp):
+def test_blocks_of_few_rows_give_the_same_network():
+    """Other sources and namespaces: tests/contract."""
     truth = wl.teachers.conditioned(5, 2, activation="relu", rng=0)
-    X, y = wl.draw(truth, 1000, noise_std=0.05, rng=0)
+    X, y = wl.draw(truth, 200, noise_std=0.05, rng=0)
     plain = wl.recover(X, y, n_units=2, activation="relu").network
-    other = wl.recover(as_xp(X), as_xp(y), n_units=2, activation="relu").network
     awkward = wl.recover(Awkward(source=samples.open(X, y)), n_units=2, activation="relu").network
-    for net in (other, awkward):
-        np.testing.assert_allclose(net.W, plain.W, atol=1e-9)
-        np.testing.assert_allclose(net.a, plain.a, atol=1e-9)
+    np.testing.assert_allclose(awkward.W, plain.W, atol=1e-9)
+    np.testing.assert_allclose(awkward.a, plain.a, atol=1e-9)
 
 
 def test_the_same_seed_gives_the_same_answer():
@@ -223,7 +212,7 @@ def test_bad_data_are_named():
 def test_targets_whose_powers_vanish_or_overflow_are_refused(size: float) -> None:
     truth = wl.teachers.conditioned(6, 2, activation="relu", rng=0)
     X, y = wl.draw(truth, 100, rng=1)
-    with np.errstate(over="ignore"), pytest.raises(errors.ArgumentError, match="divide y by it"):
+    with np.errstate(over="ignore"), pytest.raises(errors.ArgumentError, match="divide y by"):
         wl.recover(X, size * y, n_units=2)
     scaled = Network(truth.W, size * truth.a, activation="relu")
     assert wl.certify(scaled, X, size * y).status is wl.Status.FAILED

@@ -1,4 +1,4 @@
-"""Arguments that many functions share: numbers of things, and `rng`, a seed or a NumPy Generator."""
+"""Arguments that many functions share: numbers of things, flags, and `rng`, a seed or a NumPy Generator."""
 
 from __future__ import annotations
 
@@ -23,6 +23,17 @@ def count(name: str, value: Any) -> int:
     if number < 1:
         raise ArgumentError(f"{name} must be at least 1, not {number}.")
     return number
+
+
+def flag(name: str, value: Any) -> bool:
+    """True or False, of Python or of NumPy; 0 and 1 stand for them.
+
+    >>> flag("bias", np.True_)
+    True
+    """
+    if not (isinstance(value, bool | np.bool_) or (isinstance(value, int | np.integer) and value in (0, 1))):
+        raise ArgumentError(f"{name} must be True or False, not {value!r}.")
+    return bool(value)
 
 
 def generator(rng: int | np.random.Generator) -> np.random.Generator:

@@ -74,10 +74,10 @@ def from_numpy(x: np.ndarray, *, like: Array) -> Array:
 
 def as_like(x: Array, like: Array) -> Array:
     """A parameter as a partner of `like`: its namespace, dtype and device; unchanged where it has them already."""
-    xp = array_namespace(like)
-    if isinstance(x, np.ndarray) and not isinstance(like, np.ndarray):
-        x = from_numpy(x, like=like)
-    return xp.astype(x, like.dtype, copy=False)
+    if isinstance(x, np.ndarray) and isinstance(like, np.ndarray):
+        return x.astype(like.dtype, copy=False)
+    x = from_numpy(x, like=like) if isinstance(x, np.ndarray) else x
+    return array_namespace(like).astype(x, like.dtype, copy=False)
 
 
 def memory_of(where: Any, xp: Namespace) -> int | None:
@@ -95,8 +95,8 @@ def memory_of(where: Any, xp: Namespace) -> int | None:
 
 
 def out_of_memory(error: BaseException) -> bool:
-    """Whether a device has refused an allocation; PyTorch, CuPy and JAX each have their own way to say so."""
-    return "OutOfMemory" in type(error).__name__ or "RESOURCE_EXHAUSTED" in str(error)
+    """Whether an allocation was refused; PyTorch, CuPy and JAX each have their own way to say so."""
+    return isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__ or "RESOURCE_EXHAUSTED" in str(error)
 
 
 def release_memory(xp: Namespace) -> None:
@@ -130,12 +130,26 @@ def aligned(x: Array) -> Array:
     return np.require(x, requirements="A") if isinstance(x, np.ndarray) else x
 
 
+def refuse_masked(name: str, values: Any) -> None:
+    """NumPy forgets a mask silently; what is masked has no value."""
+    if np.ma.isMaskedArray(values) and np.ma.getmaskarray(values).any():
+        raise NotFiniteError(f"{name} has masked values; drop or impute those rows.")
+
+
+def refuse_sparse(name: str, values: Any) -> None:
+    """NumPy takes a sparse matrix for one object."""
+    if hasattr(values, "toarray") and hasattr(values, "nnz"):
+        raise ArgumentError(f"{name} is sparse; pass {name}.toarray(), if it fits in memory.")
+
+
 def matrix(X: Any, n_columns: int) -> Array:
     """Inputs (n, n_columns) of any namespace, or a sequence or data frame of them, with a real floating dtype."""
+    refuse_masked("X", X)
+    refuse_sparse("X", X)
     try:
-        X = real_floating(X if is_array(X) else np.asarray(X), "X")
+        X = real_floating(X if is_array(X) and not np.ma.isMaskedArray(X) else np.asarray(X), "X")
     except ValueError as error:
-        raise error if isinstance(error, ArgumentError) else ShapeError(f"X is not a rectangular array ({error}).") from error
+        raise error if isinstance(error, ArgumentError) else ShapeError(f"X must be a rectangular array ({error}).") from error
     if X.ndim != 2 or X.shape[1] != n_columns:
         raise ShapeError(f"X must have shape (n, {n_columns}), not {tuple(X.shape)}.")
     return X
@@ -165,7 +179,7 @@ def weighted_gram(A: Array, g: Array) -> Array:
     xp = array_namespace(A, g)
     weighted, p = g[:, None] * A, int(A.shape[1])
     if p < 4 * PANEL or not on_host(device(A)):
-        return matmul_transposed(A, weighted)
+        return xp.matmul(xp.matrix_transpose(A), weighted)
     edges = [p * i // 4 for i in range(5)]
     panels = [matmul_transposed(A[:, i:j], weighted[:, i:]) for i, j in pairwise(edges)]
     rows = []

@@ -13,8 +13,6 @@ needs a linear part to move to, and is a symmetry of networks that have one.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,15 +21,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from weightlift import activations
+from weightlift import activations, markup
 from weightlift.activations import Activation
 from weightlift.errors import ActivationError, ArgumentError, FileFormatError, NotFiniteError, ShapeError
-from weightlift.files import read_checked, weightlift_header, write_atomically
+from weightlift.files import read_checked, sealed, unsealed, write_atomically
 from weightlift.namespaces import Array, array_namespace, device, is_array, matrix, row_ranges, to_numpy
 
-FORMAT, VERSION, OLDEST = "weightlift.network", 2, 1  # version 1: one output, no V, a checksum of the weights alone
-MAX_FILE_BYTES = 2**31
-BLOCK_BYTES = 2**23
+FORMAT, VERSION = "weightlift.network", 3
+MAX_FILE_BYTES = 2**31  # 2.7·10⁸ weights; a larger file is none of ours
+BLOCK_BYTES = 2**23  # of rows predicted at a time: as the blocks of `samples`
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -174,6 +172,8 @@ class Network:
         """Whether the two networks have the same units up to the symmetries, each parameter to relative `tol`.
 
         Where one of them has a linear part both are taken to have one, which may be zero.
+
+        other  a network to compare with
         """
         same = self.activation == other.activation and self.W.shape == other.W.shape and self.a.shape == other.a.shape
         if not same:
@@ -196,36 +196,32 @@ class Network:
     ) -> None:
         """Write a safetensors file with a versioned JSON header, beside and renamed.
 
-        inputs, outputs: names of the columns of X and of y, which `column_names` reads back.
-        """
-        from safetensors.numpy import save
+        inputs, outputs: names of the columns of X and of y, which `column_names` reads back. A custom φ goes to the file by its
+        name, with some of its values, and has to be passed to `load`: no file brings code.
 
+        path  of the file; one that is there is replaced
+        """
         header: dict[str, Any] = {
             "format": FORMAT,
             "version": VERSION,
-            "activation": activations.to_json(self.activation),
+            "activation": activations.described(self.activation),
             "n_inputs": self.n_inputs,
             "n_units": self.n_units,
-            "sha256": self._digest(),
         }
         for key, names, count in (("inputs", inputs, self.n_inputs), ("outputs", outputs, self.n_outputs)):
             if names is not None:
                 header[key] = _names(key, names, count)
         tensors = {"W": self.W, "a": self.a, "b": self.b, "c": np.atleast_1d(self.c)}
         tensors |= {} if self.V is None else {"V": self.V}
-        tensors = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
-        write_atomically(path, save(tensors, metadata={"weightlift": json.dumps(header, sort_keys=True)}))
+        write_atomically(path, sealed(tensors, header))
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Network:
-        """Read a file written by `save`; one that is truncated, altered or of another kind is refused."""
-        content = read_checked(path, max_bytes=MAX_FILE_BYTES)
-        header = weightlift_header(content, path, kind="a network", format=FORMAT, version=VERSION, oldest=OLDEST)
-        net = cls._from_tensors(content, header, path)
-        digest = net._digest() if header["version"] > 1 else net._weights_digest()
-        if digest != header.get("sha256"):
-            raise FileFormatError(f"{path}: the network differs from the one that was saved (checksum). Save it again.")
-        return net
+    def load(cls, path: str | os.PathLike[str], *, activations: Sequence[Activation] = ()) -> Network:
+        """Read a file written by `save`; one that is truncated, altered or of another kind is refused.
+
+        activations  custom ones, for a file that names one of them
+        """
+        return cls._from_tensors(*_opened(path), path, activations)
 
     def __repr__(self) -> str:
         biases = "with biases" if np.any(self.b) else "no biases"
@@ -234,6 +230,13 @@ class Network:
         c = f"{self.c:g}" if self.a.ndim == 1 else "[" + ", ".join(f"{v:g}" for v in self.c) + "]"
         size = f"{self.n_inputs} inputs, {self.n_units} units{several}"
         return f"Network({size}, {self.activation.name}, {biases}{linear}, c={c})"
+
+    def _repr_html_(self) -> str:
+        """The units in normal form, under their numbers."""
+        net = self.normalized()
+        V = [] if net.V is None else net.V.reshape(net.n_inputs, -1).tolist()
+        line = markup.table(["V", *range(net.n_outputs)], ([j, *row] for j, row in enumerate(V))) if V else ""
+        return f"<p><code>{markup.escaped(repr(self))}</code></p>{markup.units(net.W, net.A, net.b)}{line}"
 
     def _unit_norms(self) -> Network:
         q = self.activation.degree
@@ -276,45 +279,32 @@ class Network:
             c, V = c - p1 * (self.b[flips] @ A), V - p1 * (self.W[:, flips] @ A)
         return replace(self, W=self.W * sign, b=self.b * sign, a=np.where(turned, s * self.a, self.a), c=c, V=V)
 
-    def _digest(self) -> str:
-        """Of all that has meaning: activation with its parameters, shapes, weights."""
-        arrays = (self.W, self.a, self.b, np.asarray(self.c), *(() if self.V is None else (self.V,)))
-        described = json.dumps([activations.to_json(self.activation), [v.shape for v in arrays]], sort_keys=True)
-        content = b"".join(np.ascontiguousarray(v, dtype="<f8").tobytes() for v in arrays)
-        return hashlib.sha256(described.encode() + b"\0" + content).hexdigest()
-
-    def _weights_digest(self) -> str:
-        content = b"".join(np.ascontiguousarray(v, dtype="<f8").tobytes() for v in (self.W, self.a, self.b, np.asarray(self.c)))
-        return hashlib.sha256(content).hexdigest()
-
     @classmethod
-    def _from_tensors(cls, content: bytes, header: dict[str, Any], path: object) -> Network:
-        from safetensors import SafetensorError
-        from safetensors.numpy import load
-
+    def _from_tensors(
+        cls, tensors: dict[str, np.ndarray], header: dict[str, Any], path: object, custom: Sequence[Activation]
+    ) -> Network:
         try:
-            tensors = load(content)
-            several = tensors["a"].ndim == 2 and header["version"] > 1
-            c = tensors["c"] if several else tensors["c"].reshape(())
-            phi = activations.from_json(header["activation"])
-            net = cls(tensors["W"], tensors["a"], tensors["b"], c, phi, tensors.get("V"))
-        except (SafetensorError, KeyError, TypeError, ValueError) as error:
-            raise FileFormatError(f"{path}: the weights cannot be read ({error}).") from error
-        if (net.n_inputs, net.n_units) != (header.get("n_inputs"), header.get("n_units")):
-            raise FileFormatError(f"{path}: header and weights disagree about the shape.")
-        return net
+            c = tensors["c"] if tensors["a"].ndim == 2 else tensors["c"].reshape(())
+            phi = activations.recognized(header["activation"], custom)
+            return cls(tensors["W"], tensors["a"], tensors["b"], c, phi, tensors.get("V"))
+        except (KeyError, TypeError, ValueError) as error:
+            raise FileFormatError(f"{path}: the weights cannot be read; save it again ({error}).") from error
+
+
+def _opened(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    content = read_checked(path, max_bytes=MAX_FILE_BYTES)
+    return unsealed(content, path, kind="a network", format=FORMAT, version=VERSION)
 
 
 def column_names(path: str | os.PathLike[str]) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
     """Names of the columns of X and of y in a file written by `Network.save`; None where it has none."""
-    content = read_checked(path, max_bytes=MAX_FILE_BYTES)
-    header = weightlift_header(content, path, kind="a network", format=FORMAT, version=VERSION, oldest=OLDEST)
+    _, header = _opened(path)
     inputs, outputs = header.get("inputs"), header.get("outputs")
     try:
         found = _names("inputs", inputs, int(header["n_inputs"])) if inputs is not None else None
         targets = _names("outputs", outputs, len(outputs)) if outputs is not None else None
     except (ArgumentError, KeyError, TypeError, ValueError) as error:
-        raise FileFormatError(f"{path}: the names of the columns cannot be read ({error}).") from error
+        raise FileFormatError(f"{path}: the names of the columns cannot be read; save it again ({error}).") from error
     return None if found is None else tuple(found), None if targets is None else tuple(targets)
 
 
@@ -377,7 +367,7 @@ def _parameter(name: str, value: Any, *, ndim: tuple[int, ...], length: int | No
     try:
         array = to_numpy(value) if is_array(value) else np.asarray(value)
     except ValueError as error:
-        raise ShapeError(f"{name} is not a rectangular array ({error}).") from error
+        raise ShapeError(f"{name} must be a rectangular array ({error}).") from error
     if np.iscomplexobj(array):
         raise NotFiniteError(f"{name} is complex; a network has real parameters.")
     try:

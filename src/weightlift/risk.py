@@ -72,6 +72,10 @@ class Students:
         a, b, c = (xp.take(v, index, axis=0) for v in (self.a, self.b, self.c))
         return replace(self, W=xp.take(self.W, index, axis=1), a=a, b=b, c=c)
 
+    def repeated(self, times: int) -> Self:
+        """The batch, `times` times over."""
+        return self.take(np.tile(np.arange(self.shape[1]), times))
+
     def joined(self, others: Self) -> Self:
         """Two batches of one shape as one."""
         xp = array_namespace(self.W)

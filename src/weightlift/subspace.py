@@ -7,13 +7,12 @@ Cost    products only: O(n d k) a pass ("lanczos", "power"); dense: O(n d²) onc
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from weightlift.arguments import generator
-from weightlift.errors import ArgumentError, NotConvergedWarning
+from weightlift.errors import ArgumentError, NotConvergedWarning, warn
 from weightlift.moments import HermiteMoment, MomentProduct, UnfoldedMoment, quadratic_fit
 from weightlift.namespaces import Array, to_numpy
 from weightlift.samples import RandomSigns, Residual, Samples
@@ -32,6 +31,7 @@ class Limits:
     tolerance: float = 1e-9  # turn of an exact subspace: nine digits, as every source of the same rows gives them
     noise_share: float = 3e-2  # of |λ_{k+1}|, the size of the sampling noise: a Ritz vector need not be more precise than that
     sweeps: int = 3  # of regression on the subspace itself
+    odd_sweeps: int = 6  # of orthogonal iteration, at most; it ends when V stays
     sweep_share: float = 0.1  # a turn of a tenth of the sampling error is not worth another sweep
     unsettled: float = 1e-3  # a subspace that would turn further than this is not the one asked for
     # the noise floor
@@ -110,7 +110,11 @@ def leading_subspace(
         return _power_method(samples, P2, n_units, rng)
     if method == "lanczos" or (method == "auto" and samples.d > LIMITS.dense):
         return _block_lanczos(samples, P2, n_units, guess, rng)
-    return _dense(samples, P2, n_units)
+    matrix = P2.matrix(samples)
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    order = np.argsort(-np.abs(values))
+    following = float(values[order[n_units]]) if n_units < samples.d else 0.0
+    return Subspace(vectors[:, order[:n_units]], values[order[:n_units]], following, "dense", 1)
 
 
 def even_subspace(
@@ -137,14 +141,14 @@ def even_subspace(
     return found
 
 
-def odd_subspace(samples: Samples, n_units: int, start: Subspace, *, sweeps: int = 6) -> Subspace:
+def odd_subspace(samples: Samples, n_units: int, start: Subspace) -> Subspace:
     """Sharpen V by higher-order orthogonal iteration on M3: V ← leading left vectors of M3(I, V, V) (d × k²).
 
     For odd φ, P2 = M3(I, I, α) sees each unit through one number ⟨α, w̄ᵢ⟩; M3(I, V, V) sees it through k². O(n d k²) a sweep.
     """
     V, passes = start.V, start.passes
     values = start.eigenvalues
-    for _ in range(sweeps):
+    for _ in range(LIMITS.odd_sweeps):
         unfolded = to_numpy(samples.mean(UnfoldedMoment(V))[0]).reshape(samples.d, -1)
         left, values, _ = np.linalg.svd(unfolded, full_matrices=False)
         previous, V, passes = V, left[:, :n_units], passes + 1
@@ -154,32 +158,21 @@ def odd_subspace(samples: Samples, n_units: int, start: Subspace, *, sweeps: int
     return Subspace(V, values[:n_units], following, f"{start.method} + orthogonal iteration", passes)
 
 
-def estimate_rank(
-    samples: Samples, P2: SecondMoment, *, max_rank: int | None = None, rng: np.random.Generator | int = 0
-) -> RankEstimate:
+def estimate_rank(samples: Samples, P2: SecondMoment, *, rng: np.random.Generator | int = 0) -> RankEstimate:
     """The number of eigenvalues of P2 above what random signs of y leave, the largest of ten draws with 5 % margin.
 
     Signs are drawn by the rows' keys, so that |y|, and with it the size of the noise, stays where it is.
     """
     rng = generator(rng)
-    top = min(samples.d, max_rank or samples.d)
 
     def magnitudes(source: Samples, count: int) -> np.ndarray:
         return leading_subspace(source, P2, count, rng=rng).eigenvalues
 
     seeds = rng.integers(2**31, size=LIMITS.sign_draws)
     floor = max(float(np.abs(magnitudes(samples.map(RandomSigns(int(s))), 1)[0])) for s in seeds)
-    values = magnitudes(samples, top)
+    values = magnitudes(samples, samples.d)
     threshold = max(LIMITS.floor_margin * floor, LIMITS.relative_floor * abs(values[0]))
     return RankEstimate(int(np.sum(np.abs(values) > threshold)), values, floor)
-
-
-def _dense(samples: Samples, P2: SecondMoment, k: int) -> Subspace:
-    matrix = P2.matrix(samples)
-    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
-    order = np.argsort(-np.abs(values))
-    following = float(values[order[k]]) if k < samples.d else 0.0
-    return Subspace(vectors[:, order[:k]], values[order[:k]], following, "dense", 1)
 
 
 def _power_method(samples: Samples, P2: SecondMoment, k: int, rng: np.random.Generator) -> Subspace:
@@ -215,11 +208,10 @@ def _power_method(samples: Samples, P2: SecondMoment, k: int, rng: np.random.Gen
     chosen, _ = np.linalg.qr(basis[:, order])
     left = _turn_left(turns) if steps == most else 0.0
     if left > LIMITS.unsettled:
-        warnings.warn(
-            f"the power method was stopped after {steps} steps with about {left:.2g} still to turn: |λ_k| is small. "
+        warn(
+            f"the power method was stopped after {steps} steps with about {left:.2g} still to turn: |λ_k| is small; "
             "preset='default', or method='lanczos', does not depend on it.",
             NotConvergedWarning,
-            stacklevel=4,
         )
     return Subspace(chosen, values[order], float("nan"), "power", 1 if dense else steps + 1, left)
 
@@ -263,6 +255,7 @@ def _block_lanczos(
         block = block[:, np.abs(np.diag(triangle)) > 1e-12 * abs(values[0])][:, : d - Q.shape[1]]
         if block.shape[1] == 0:
             break
+        block = np.linalg.qr(block - Q @ (Q.T @ block))[0]  # of a column near the threshold much was rounding along Q
     following = float(values[k]) if len(values) > k else 0.0
     return Subspace(Q @ vectors[:, :k], values[:k], following, "lanczos", passes)
 

@@ -29,9 +29,9 @@ from weightlift.network import Network
 from weightlift.noise import Noise
 
 STEEP_TANH = activations.scaled(activations.tanh, 2.5)  # tanh(5z/2)  [mondelli2019, §6]
-MAX_BYTES = 2**36
-MAX_CONDITION = 1e12
-BLOCK_BYTES = 2**23
+MAX_BYTES = 2**36  # of X: 64 GiB, more than most machines have
+MAX_CONDITION = 1e12  # of a covariance: beyond, its root has fewer than four digits
+BLOCK_BYTES = 2**23  # of rows drawn at a time: as the blocks of `samples`
 
 
 def draw(
@@ -87,7 +87,7 @@ def conditioned(
     *,
     kappa: float = 2.0,
     signs: bool = True,
-    activation: str | Activation = "squared_relu",
+    activation: str | Activation = "relu",
     rng: int | np.random.Generator = 0,
 ) -> Network:
     """W = U diag(s) Vᵀ with U (d, k), V (k, k) Haar and s = 1, 1 + (κ−1)/(k−1), …, κ; k ≤ d  [zhong2017, §7].
@@ -254,7 +254,7 @@ def _cholesky(covariance: np.ndarray) -> np.ndarray:
     variance = np.diagonal(covariance)
     smallest = int(np.argmin(variance))
     if variance[smallest] < 0:
-        raise ArgumentError(f"covariance gives input {smallest} the negative variance {variance[smallest]:g}.")
+        raise ArgumentError(f"covariance must not be negative on its diagonal; input {smallest} has {variance[smallest]:g}.")
     if variance[smallest] == 0:
         raise SingularError(f"covariance is singular: input {smallest} is constant; drop it.")
     scale = np.sqrt(variance)
@@ -280,7 +280,7 @@ def _finite(name: str, value: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     if array.shape != shape:
         raise ShapeError(f"{name} must have shape {shape}, not {array.shape}.")
     if not np.isfinite(array).all():
-        raise NotFiniteError(f"{name} holds NaN or infinity.")
+        raise NotFiniteError(f"{name} must be finite; it holds NaN or infinity.")
     return array
 
 

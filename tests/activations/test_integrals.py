@@ -12,6 +12,7 @@ import math
 import numpy as np
 import pytest
 from tests import catalogue
+from tests.activations.integrals import ALL, pairs
 from tests.conftest import optional
 
 from weightlift import activations
@@ -21,21 +22,11 @@ from weightlift.errors import ArgumentError, NotFiniteError
 EPS = np.finfo(float).eps
 SMOOTH = [activations.get(name) for name in catalogue.SMOOTH]
 ENTIRE = [phi for phi in catalogue.ENTRIES if phi.polynomial]
-SCALED = [activations.scaled("tanh", 2.5), activations.scaled("squared_relu", 1.5)]
-ALL = [*catalogue.ENTRIES, activations.leaky_relu(0.2), activations.elu(0.4), *SCALED]
-
-
-def pairs(rng, count):
-    """Scales 0.1 … 10, log-uniform; offsets −3 … 3."""
-    return 10.0 ** rng.uniform(-1, 1, size=count), rng.uniform(-3, 3, size=count)
 
 
 def tolerance(values, scale, offset, relative=1e-12):
     """For the orders 0 … K from values of the orders 0 … K+1."""
     return relative * np.abs(values[:-1]) + 8 * EPS * (1 + np.abs(offset) / scale) * np.abs(values[1:])
-
-
-# ---------------------------------------------------------------------------------------- against 30 digits
 
 
 def exact_functions(mp, parameters):
@@ -172,27 +163,6 @@ def test_derivative_integrals_to_twelve_digits(activation, scale):
         assert abs(activation.rho(scale) - float(rho)) <= 1e-12 * abs(rho) + 1e-28  # the sine's vanishes at σ = 1 and ∞
 
 
-# ---------------------------------------------------------------------------------------- two routes of our own
-
-
-@pytest.mark.parametrize("activation", ALL, ids=catalogue.name)
-def test_closed_forms_against_quadrature(activation, rng):
-    """Quadrature keeps 1e-13 of E|φ|, and of σ E|φ′ h_{k−1}|/√k ≤ σ (E φ′²)^½ for k ≥ 1; it stops at |z| = 15."""
-    scale, offset = pairs(rng, 16)
-    rule = Quadrature(activation.value, activation.derivative, activation.kinks)
-    found, expected = activation.hermite_normalized(12, scale, offset), rule.hermites(12, scale, offset)
-    square = Quadrature(lambda u: activation(u) ** 2, activation.derivative, activation.kinks)
-    slope = Quadrature(lambda u: activation.derivative(u) ** 2, activation.derivative, activation.kinks)
-    size = np.concatenate([square.hermites(0, scale, offset), scale**2 * slope.hermites(0, scale, offset)])
-    bound = np.sqrt(size)[np.minimum(np.arange(13), 1)]
-    assert np.all(np.abs(found - expected) <= 1e-12 * bound + 1e-40)
-    for q in range(4):
-        alpha, beta = activation.alpha(q, scale), activation.beta(q, scale)
-        size = rule.derivative_moment(2, 2 * (q // 2), scale) + 1e-3  # even powers: no cancellation
-        assert np.all(np.abs(alpha - rule.derivative_moment(1, q, scale)) <= 1e-12 * np.sqrt(size))
-        assert np.all(np.abs(beta - rule.derivative_moment(2, q, scale)) <= 1e-12 * size)
-
-
 @pytest.mark.parametrize("activation", ALL, ids=catalogue.name)
 def test_derivatives_in_offset_and_scale(activation, rng):
     """∂m_k/∂b = m_{k+1}/σ and σ ∂m_k/∂σ = m_{k+2} + k m_k; in logarithmic steps of 1e-3, to O(h⁴) by extrapolation."""
@@ -224,9 +194,6 @@ def test_parseval(rng):
     assert np.allclose(np.sum(absolute**2, axis=0), scale**2 + offset**2, rtol=3e-5, atol=0)
     relu = activations.relu.hermite_normalized(2000, scale, offset)
     assert np.allclose(np.sum(relu**2, axis=0), activations.squared_relu.hermite(0, scale, offset), rtol=1e-3, atol=0)
-
-
-# ---------------------------------------------------------------------------------------- known values
 
 
 @pytest.mark.parametrize("scale", [0.3, 1.0, 4.0])
@@ -320,14 +287,6 @@ def test_published_values():
     assert activations.sigmoid.rho() == pytest.approx(0.00214, abs=5e-6)
 
 
-def test_sigmoid_is_half_a_tanh(rng):
-    scale, offset = pairs(rng, 20)
-    sigmoid = activations.sigmoid.hermite_normalized(20, scale, offset)
-    tanh = activations.tanh.hermite_normalized(20, scale / 2, offset / 2) / 2
-    tanh[0] += 0.5
-    assert np.allclose(sigmoid, tanh, rtol=1e-13, atol=1e-16)
-
-
 def test_ratio_of_moments_decreases_to_minus_one():
     """m₃/m₁ falls strictly from 0 to −1: what makes scales of tanh, sigmoid and erf identifiable from two moments."""
     scale = 10.0 ** np.linspace(-6, 6, 200)
@@ -337,9 +296,6 @@ def test_ratio_of_moments_decreases_to_minus_one():
         assert np.all(np.diff(ratio[scale < 1e3]) < 0)
         assert -1e-11 < ratio[0] < 0
         assert abs(ratio[-1] + 1) < 1e-11
-
-
-# ---------------------------------------------------------------------------------------- limits and shapes
 
 
 @pytest.mark.parametrize("activation", ALL, ids=catalogue.name)
@@ -363,31 +319,6 @@ def test_tiny_and_huge_scales(activation):
     second = activation.second_derivative(np.array([b]))[0]
     assert m[2] == pytest.approx(1e-14 * second, rel=1e-9, abs=1e-300)
     assert np.all(np.isfinite(activation.hermites(6, [1e60, 1e-60, 1e-300], [[0.3], [-1e60], [1e-60]])))
-
-
-def test_quadrature_at_tiny_scales():
-    """|m_k| = σᵏ |φ⁽ᵏ⁾(b)| is for k ≥ 3 far below what quadrature promises, 1e-13 σ: nothing else may be left."""
-    rule = Quadrature(activations.tanh.value, activations.tanh.derivative, ())
-    m = rule.hermites(6, np.full(3, 1e-8), np.array([0.7, -1.1, 2.0]))
-    assert np.all(np.abs(m[3:]) < 1e-13 * 1e-8)
-
-
-def test_absolute_value_near_its_kink():
-    """E |z+β| z = erf(β/√2): relative accuracy for small β."""
-    beta = np.array([1e-12, -1e-6, 1e-3])
-    assert np.allclose(activations.absolute.hermite(1, 2.0, 2 * beta), 4 * beta / math.sqrt(2 * math.pi), rtol=2e-7, atol=0)
-    tiny = activations.absolute.hermite(1, 1.0, 1e-12)
-    assert tiny == pytest.approx(2e-12 / math.sqrt(2 * math.pi), rel=1e-14, abs=0)
-
-
-def test_steep_tanh_is_a_sign(rng):
-    """E sign(z + β) h_k = 2 (−1)^{k−1} h_{k−1}(β) pdf(β)/√k = 2 × order k+1 of ReLU × √(k+1); the width 1/σ costs O(1/σ²)."""
-    beta = rng.uniform(-2, 2, size=5)
-    sigma = 1e7
-    tanh = activations.tanh.hermites(8, sigma, sigma * beta)
-    sign = 2 * activations.relu.hermites(9, 1.0, beta)[1:]
-    sign[0] -= 1
-    assert np.allclose(tanh, sign, rtol=0, atol=1e-11)
 
 
 def test_shapes(rng):
@@ -419,21 +350,6 @@ def test_high_orders_do_not_overflow():
     assert m[200] == pytest.approx(float(normalized[200, 0]) * root, rel=1e-14, abs=0)
     with pytest.raises(ArgumentError, match="hermite_normalized"):
         activations.relu.hermite(400)
-
-
-def test_pairs_are_vectorised(rng):
-    """φ is evaluated on blocks of many pairs: a loop over the pairs would call it thousands of times."""
-    scale, offset = pairs(rng, 1000)
-    sizes = []
-
-    def counted(u):
-        sizes.append(u.size)
-        return np.tanh(u)
-
-    rule = Quadrature(counted, activations.tanh.derivative, ())
-    assert np.allclose(rule.hermites(0, scale, offset)[0], activations.tanh.hermite(0, scale, offset), rtol=1e-12, atol=1e-15)
-    assert len(sizes) < 50
-    assert sum(sizes) < 1000 * 5000
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.catalogue import UNIQUE
 
 import weightlift as wl
 from weightlift import activations, samples
@@ -25,7 +26,7 @@ def exchangeable(activation: str, seed: int, rows: int) -> tuple[wl.Network, wl.
     return one, other, X
 
 
-@pytest.mark.parametrize("activation", ["relu", "leaky_relu", "squared_relu", "absolute", "tanh", "sigmoid", "erf", "softplus"])
+@pytest.mark.parametrize("activation", UNIQUE)
 def test_units_that_may_exchange_their_halves_are_ambiguous(activation: str, seed: int) -> None:
     one, other, X = exchangeable(activation, seed, 80)
     y = one.predict(X)

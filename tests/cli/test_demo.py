@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from tests.cli.running import run
 
 import weightlift as wl
-from weightlift.cli import app
 from weightlift.cli.comparison import compare
-from weightlift.cli.console import print_json
 
 SMALL = ["--units", "2", "--inputs", "5"]
 ROWS = ["--rows", "60"]
@@ -25,10 +20,6 @@ ROWS = ["--rows", "60"]
 def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")  # error boxes are not broken inside the words that are looked for
-
-
-def run(*arguments: str) -> Any:
-    return CliRunner().invoke(app, list(arguments))
 
 
 def test_tables_figure_and_exit_code() -> None:
@@ -139,25 +130,3 @@ def test_routes_without_moments_are_left_out() -> None:
     X, y = wl.draw(truth, 100, rng=1)
     assert all("tensor" not in route.name for route in compare(X, y, truth, tolerance=0.01, rng=np.random.default_rng(0)))
     assert compare(X[:5], y[:5], truth, tolerance=0.01, rng=np.random.default_rng(0)) == ()
-
-
-def test_help_has_examples_and_version_is_printed() -> None:
-    for command in ([], ["demo"], ["recover"], ["predict"], ["show"]):
-        result = run(*command, "--help")
-        assert result.exit_code == 0
-        assert "Examples" in result.stdout
-        assert " ".join(["weightlift", *command]) in result.stdout
-    assert run("--version").stdout.strip() == f"weightlift {wl.__version__}"
-    assert run().exit_code in (0, 2)  # help, by the version of typer
-    assert run("lift").exit_code == 2
-
-
-def test_start_up_loads_no_numerical_package() -> None:
-    heavy = "('numpy', 'scipy', 'matplotlib', 'sklearn', 'torch', 'rich.progress')"
-    code = f"import sys, weightlift.cli; print([m for m in {heavy} if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
-
-
-def test_json_has_null_for_what_json_lacks(capsys: pytest.CaptureFixture[str]) -> None:
-    print_json({"x": np.array([1.5, np.nan]), "y": (np.float64(np.inf), np.int64(3), True, "φ")})
-    assert json.loads(capsys.readouterr().out) == {"x": [1.5, None], "y": [None, 3, True, "φ"]}

@@ -90,3 +90,16 @@ def test_mistakes_end_in_plain_words(arguments: list[str], words: str) -> None:
     assert result.exit_code == 2
     assert words in result.output
     assert "Traceback" not in result.output
+
+
+def test_a_real_table_without_a_width_that_shows() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    X[:, 2] = X[:, 1] + 0.1 * rng.normal(size=60)
+    table = np.column_stack([X, X[:, 0] + rng.normal(size=60)])
+    np.savetxt("table.csv", table, delimiter=",", header="age,left,right,y", comments="")
+    shown = run("table.csv", "--target", "y")
+    assert shown.exit_code == 0
+    assert "shows no direction above its noise" in shown.stdout
+    assert "column 'left'" in shown.stdout
+    assert json.loads(run("table.csv", "--target", "y", "--json").stdout)["n_units"] == 1

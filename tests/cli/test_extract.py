@@ -60,3 +60,15 @@ def test_mistakes_are_explained(model):
     result = run(model, "--inputs", 3)
     assert result.exit_code == 2
     assert np.any([word in result.output for word in ("must be", "cannot be imported", "there is no", "onnxruntime")])
+
+
+def test_an_interrupt_says_what_was_kept(tmp_path, monkeypatch):
+    (tmp_path / "shop_that_stops.py").write_text(
+        "calls = 0\ndef quote(X):\n    global calls\n    calls += 1\n    if calls > 2:\n        raise KeyboardInterrupt\n"
+        "    return abs(X[:, 0] - 1) + X[:, 1]\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    result = run("shop_that_stops:quote", "--inputs", 2, "--journal", "answers")
+    assert result.exit_code == 130
+    assert "their answers are in answers" in result.stderr
+    assert (tmp_path / "answers").stat().st_size > 0

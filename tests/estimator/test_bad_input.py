@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from tests.conftest import optional
 
 import weightlift as wl
 
@@ -101,3 +102,13 @@ def test_copies_of_one_row_are_one_row():
         wl.OneHiddenLayerRegressor(2).fit(np.ones((50, 3)), np.ones(50))
     with pytest.raises(wl.errors.TooFewRowsError, match="one distinct row"):
         wl.OneHiddenLayerRegressor(2).fit(X, Y, sample_weight=np.arange(len(Y)) == 3)
+
+
+def test_faults_of_a_frame_are_named_by_row_and_column() -> None:
+    pandas = optional("pandas")
+    frame = pandas.DataFrame({"age": [1.0, 2.0, 3.0], "bmi": [1.0, np.nan, 2.0]})
+    with pytest.raises(ValueError, match=r"contains NaN\. First in row 1, column 'bmi'"):
+        wl.OneHiddenLayerRegressor(1).fit(frame, [1.0, 2.0, 3.0])
+    frame["bmi"] = pandas.Categorical(["u", "v", "u"])
+    with pytest.raises(ValueError, match="column 'bmi' of category values; encode"):
+        wl.OneHiddenLayerRegressor(1).fit(frame, [1.0, 2.0, 3.0])

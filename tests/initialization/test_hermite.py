@@ -7,8 +7,6 @@ from tests.contract.awkward import Awkward
 import weightlift as wl
 from weightlift import errors, samples
 from weightlift.initialization import hermite_init
-from weightlift.initialization.directions import joint_directions
-from weightlift.initialization.two_tensors import TensorDirections, merge, two_tensor_directions
 
 PRESETS = ["default", "paper"]
 
@@ -72,38 +70,6 @@ def test_the_width_is_counted(preset, rng):
     if preset == "default":
         orthogonal = wl.Network(np.linalg.qr(truth.W)[0], truth.a, truth.b)
         assert hermite_init(samples.open(*wl.draw(orthogonal, 20_000, rng=rng)), None).network.n_units == 4
-
-
-def test_either_tensor_alone_loses_units_and_together_they_do_not(rng):
-    """b = 0 is missing from T_3, b = ±1 from T_4."""
-    truth = planted(8, 6, rng)
-    exact = samples.population(truth)
-    shown = [np.linalg.matrix_rank(exact.mean(wl.moments.HermiteMoment(8, 2, None, q, np.ones(8)))[0], 1e-9) for q in (1, 2)]
-    assert shown == [4, 4]
-    for find in (lambda s: two_tensor_directions(s, None), lambda s: joint_directions(s, 6, truth.activation)):
-        U = find(samples.population(truth)).U
-        cosines = np.abs(U.T @ truth.W)
-        assert U.shape == (8, 6)
-        np.testing.assert_allclose(cosines.max(axis=0), 1.0, atol=1e-12)
-        np.testing.assert_allclose(cosines.max(axis=1), 1.0, atol=1e-12)
-
-
-def test_duplicates_and_antipodes_are_merged_and_the_stronger_kept(rng):
-    U = np.linalg.qr(rng.normal(size=(5, 4)))[0]
-    noise = 1e-2 * rng.normal(size=(5, 3))
-
-    def shown(columns, strength):
-        n = columns.shape[1]
-        return TensorDirections(columns, strength, np.full(n, 0.02), np.zeros(n), np.ones(n), 0.02, 1.0)
-
-    other = -(U[:, [2, 1, 3]] + noise)
-    other /= np.linalg.norm(other, axis=0)
-    first = shown(U[:, :3], np.array([1.0, 0.2, 3.0]))
-    merged, _ = merge([first, shown(other, np.array([2.0, 0.5, 0.7]))], None)
-    assert merged.shape == (5, 4)
-    np.testing.assert_array_equal(merged[:, 0], U[:, 2])  # 3.0 beats 2.0
-    assert any(np.array_equal(column, other[:, 1]) for column in merged.T)  # 0.5 beats 0.2
-    assert merge([first, shown(other, np.array([2.0, 0.5, 0.7]))], 2)[0].shape == (5, 2)
 
 
 def test_rows_approach_the_truth_at_the_root_rate():

@@ -8,7 +8,7 @@ from tests.contract.awkward import Awkward
 import weightlift as wl
 from weightlift import errors, samples
 from weightlift.activations import custom
-from weightlift.initialization import magnitudes_and_signs, tensor_init
+from weightlift.initialization import tensor_init
 from weightlift.network import Network, unit_distances
 
 ALL = UNIQUE
@@ -63,14 +63,6 @@ def test_paper_preset_ends_with_kcl():
     assert tensor_init(data, 3, "squared_relu").decomposition.refined
 
 
-@pytest.mark.parametrize("a", [[0.5, -2.0, 1.5], [3.0, 0.2, -0.7]])
-def test_output_weights_of_any_size(a):
-    rng = np.random.default_rng(0)
-    for activation in ("relu", "squared_relu", "tanh", "sigmoid"):
-        truth = Network(rng.normal(size=(6, 3)), a, activation=activation)
-        assert error(tensor_init(samples.population(truth), 3, activation).network, truth) < 1e-7
-
-
 @pytest.mark.parametrize("activation", ["relu", "squared_relu", "tanh"])
 def test_a_large_sample_approaches_the_population(activation):
     truth = wl.teachers.conditioned(10, 3, activation=activation, rng=0)
@@ -103,24 +95,6 @@ def test_presets_approach_the_truth(preset, split):
     assert error(start.network, truth) < {"default": 0.2, "paper": 0.6}[preset]
 
 
-@pytest.mark.parametrize("activation", ["relu", "squared_relu", "absolute"])
-def test_signs_are_counted_by_inertia(activation, rng):
-    """However wrong the directions, M2 inside their span has one eigenvalue of the sign of m₂ for each positive a."""
-    truth = wl.teachers.conditioned(6, 4, activation=activation, rng=rng)
-    Q = np.linalg.qr(truth.W)[0]
-    wrong = Q @ rng.normal(size=(4, 4))
-    found = magnitudes_and_signs(samples.population(truth), wrong / np.linalg.norm(wrong, axis=0), truth.activation)
-    assert sorted(found.network.a) == sorted(truth.a)
-
-
-def test_few_rows_give_the_right_signs():
-    """d = 30, k = 4, 8 rows a parameter: these five of the first 40 seeds have a wrong sign without sharpening and inertia."""
-    for seed in (20, 21, 25, 29, 37):
-        truth = wl.teachers.conditioned(30, 4, activation="squared_relu", rng=seed)
-        start = tensor_init(samples.open(*wl.draw(truth, 960, rng=seed)), 4, "squared_relu", rng=seed)
-        assert sum(start.network.a) == sum(truth.a)
-
-
 def test_rotation_of_the_inputs_rotates_the_units():
     truth = wl.teachers.conditioned(6, 3, activation="relu", rng=0)
     X, y = wl.draw(truth, 20_000, rng=0)
@@ -138,7 +112,7 @@ def test_implicit_route_agrees_with_the_dense_one():
 
 
 def test_what_it_cannot_do_is_refused():
-    truth = wl.teachers.conditioned(5, 2, rng=0)
+    truth = wl.teachers.conditioned(5, 2, rng=0, activation="squared_relu")
     X, y = wl.draw(truth, 100, rng=0)
     with pytest.raises(errors.ArgumentError, match="k ≤ d"):
         tensor_init(samples.open(X, y), 6, "relu")

@@ -14,7 +14,8 @@ from weightlift.search import Budget
 
 
 def problem(n=300, d=5, k=2, seed=0, X=None, **options):
-    truth = wl.teachers.biased(d, k, rng=seed) if options.get("bias") else wl.teachers.conditioned(d, k, rng=seed)
+    plain = wl.teachers.conditioned(d, k, activation="squared_relu", rng=seed)
+    truth = wl.teachers.biased(d, k, rng=seed) if options.get("bias") else plain
     X = wl.draw(truth, n, rng=seed)[0] if X is None else X
     return Problem.of(samples.open(X, truth.predict(X)), Request(k, **options).checked(), np.random.default_rng(seed))
 

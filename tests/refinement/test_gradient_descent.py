@@ -7,7 +7,7 @@ import weightlift as wl
 from weightlift import samples
 from weightlift.errors import ArgumentError, TooFewRowsError
 from weightlift.network import Network
-from weightlift.refinement.gradient_descent import Ending, gradient_descent, largest_curvature, step_size
+from weightlift.refinement.gradient_descent import DescentEnding, gradient_descent, largest_curvature, step_size
 from weightlift.risk import Hessian
 from weightlift.theory import population_spectrum
 
@@ -34,7 +34,7 @@ def test_one_step_is_the_formula(problem):
 def test_linear_rate_to_the_truth(problem):
     truth, X, y, start = problem
     result = gradient_descent(samples.open(X, y), start, iterations=3000, tol=1e-24)
-    assert result.ending is Ending.CONVERGED
+    assert result.ending is DescentEnding.CONVERGED
     assert result.network.equivalent(truth, tol=1e-9)
     late = np.log(result.risks[(result.risks < 1e-4) & (result.risks > 1e-18)])
     steps = np.diff(late)
@@ -70,7 +70,7 @@ def test_output_weights_fixed_free_or_projected(problem):
 def test_a_step_too_large_says_so(problem):
     _, X, y, start = problem
     result = gradient_descent(samples.open(X, y), start, step=50.0, iterations=200)
-    assert result.ending is Ending.DIVERGED
+    assert result.ending is DescentEnding.DIVERGED
     assert np.isfinite(result.network.W).all()
 
 

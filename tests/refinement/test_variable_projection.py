@@ -8,7 +8,7 @@ import pytest
 
 import weightlift as wl
 from weightlift.errors import ShapeError
-from weightlift.refinement.gauss_newton import Ending
+from weightlift.refinement.gauss_newton import RefinementEnding
 from weightlift.refinement.variable_projection import Hidden, JointEquations, Model, _projected, variable_projection
 
 MODELS = [Model(bias, linear, offset) for bias in (False, True) for linear in (False, True) for offset in (False, True)]
@@ -56,7 +56,7 @@ def test_a_start_nearby_ends_exact(activation, model):
     X, Y = wl.draw(truth, 200, rng=5)
     start = replace(truth, W=truth.W + 0.05 * np.random.default_rng(6).normal(size=truth.W.shape))
     fit = variable_projection(wl.samples.open(X, Y), start, model, unit=activation == "relu")
-    assert fit.endings == (Ending.EXACT,)
+    assert fit.endings == (RefinementEnding.EXACT,)
     assert fit.network.equivalent(truth)
     assert fit.network.V is None or model.linear
 
@@ -92,5 +92,6 @@ def test_no_step_begins_after_the_deadline(rng):
     start = replace(truth, W=truth.W + 0.1)
     late = variable_projection(samples, start, Model(), deadline=time.perf_counter() - 1.0)
     assert late.iterations == 0
-    assert late.endings == (Ending.ITERATIONS,)
-    assert variable_projection(samples, start, Model(), deadline=time.perf_counter() + 60.0).endings == (Ending.EXACT,)
+    assert late.endings == (RefinementEnding.ITERATIONS,)
+    in_time = variable_projection(samples, start, Model(), deadline=time.perf_counter() + 60.0)
+    assert in_time.endings == (RefinementEnding.EXACT,)

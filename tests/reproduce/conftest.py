@@ -48,6 +48,7 @@ def fragile(rng, *, n):
 @pytest.fixture
 def trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     (tmp_path / "sweep_trials.py").write_text(TRIALS)
+    monkeypatch.setattr("sys.dont_write_bytecode", True)  # a change within the second, of the same length, would not be seen
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(importlib.import_module("sys").modules, "sweep_trials", raising=False)
     return importlib.import_module("sweep_trials")

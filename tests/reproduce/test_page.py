@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -22,7 +23,7 @@ from weightlift.reproduce.sweep import SweepError
 CLAIMS = [
     Claim("a|b holds", "`x` < 1", True, "not shown"),
     Claim("c holds", "<no>", False, "few | trials"),
-    Claim("d holds", "?", None),
+    Claim("d holds", "?", None, "one point"),
 ]
 
 
@@ -62,7 +63,7 @@ def test_files_and_page_show_claims_that_did_not_hold(
     text, web = (out / "index.md").read_text(), (out / "index.html").read_text()
     for part in ("1 figures; 1 of 2 claims held", "| a\\|b holds | `x` < 1 | held |", "**did not hold**", "zhong2017/figx.png"):
         assert part in text
-    assert "**this grid cannot tell**" in text
+    assert "**this grid cannot tell**: one point |" in text
     assert "**did not hold**: few \\| trials |" in text
     assert "not shown" not in text + web
     assert "`weightlift reproduce zhong2017 figx --size quick`" in text
@@ -72,6 +73,14 @@ def test_files_and_page_show_claims_that_did_not_hold(
     monkeypatch.setattr(figures, "machine", lambda: "a machine that drew only")
     figures.reproduce([recipe], out, jobs=1)
     assert again == {path: path.read_bytes() for path in out.rglob("*.*") if path.suffix != ".sqlite"}
+
+
+def test_the_stored_page_explains_what_did_not_hold() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "reproduction.md").read_text()
+    verdicts = re.findall(r"\*\*(?:did not hold|this grid cannot tell)\*\*(.*) \|$", text, re.M)
+    assert text.count("**did not hold**") + text.count("**this grid cannot tell**") == len(verdicts) > 0
+    for rest in verdicts:
+        assert re.match(r": \S.{10}", rest), rest
 
 
 def test_other_sizes_and_trials_add_cells_to_the_same_store(recipe: Recipe, tmp_path: Path) -> None:

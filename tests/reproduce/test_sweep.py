@@ -15,9 +15,9 @@ from types import ModuleType
 
 import pytest
 
-from weightlift.errors import ArgumentError, FileFormatError
+from weightlift.errors import ArgumentError
 from weightlift.reproduce.recipe import Cell, Trial, fingerprint
-from weightlift.reproduce.store import RunRecord, Store
+from weightlift.reproduce.store import Store
 from weightlift.reproduce.sweep import Pace, SweepError, sweep
 from weightlift.reproduce.tables import as_csv
 
@@ -158,43 +158,6 @@ def test_progress_counts_stored_cells_and_ends_at_zero_seconds(tmp_path: Path, t
     assert math.isnan(seen[0].seconds_left)
     assert seen[-1] == Pace(6, 6, 0.0)
     assert [progress.done for progress in seen] == sorted(progress.done for progress in seen)
-
-
-def test_store_keeps_bits_and_runs_and_takes_over_another(tmp_path: Path) -> None:
-    values = [0.1 + 0.2, 1e-310, -0.0, math.inf, math.pi]
-    cells = [Cell("code", {"n": i}, 0, 0) for i in range(3)]
-    run = RunRecord("p", "f", "quick", 0, None, "a machine", "2020-01-01")
-    with Store(tmp_path / "a" / "cells.sqlite") as store:
-        store.add([(cells[0], json.dumps({"values": values}), 1.5), (cells[1], '{"values": [NaN]}', 0.5)], "1")
-        store.add([(cells[0], '{"values": []}', 9.0)], "1")  # the first stays
-        store.record(run)
-        assert [x.hex() for x in store.rows(cells)[0]["values"]] == [x.hex() for x in values]
-        assert math.isnan(store.rows(cells)[1]["values"][0])
-        assert store.seconds(cells) == 2.0
-    with Store(tmp_path / "b.sqlite") as store:
-        store.add([(cells[1], "{}", 1.0), (cells[2], "{}", 1.0)], "1")
-        assert store.absorb(tmp_path / "a" / "cells.sqlite") == 1
-        assert store.keys(cells) == {cell.key for cell in cells}
-        assert store.runs() == {("p", "f"): run}
-        with pytest.raises(ArgumentError, match="not there"):
-            store.absorb(tmp_path / "mistyped" / "cells.sqlite")
-    assert not (tmp_path / "mistyped").exists()
-
-
-@pytest.mark.parametrize("kind", ["text", "database"])
-def test_foreign_files_are_refused(tmp_path: Path, kind: str) -> None:
-    path = tmp_path / "cells.sqlite"
-    if kind == "text":
-        path.write_text("no database " * 100)
-    else:
-        import contextlib
-        import sqlite3
-
-        with contextlib.closing(sqlite3.connect(path)) as db:
-            db.execute("CREATE TABLE other (x)")
-            db.commit()
-    with pytest.raises(FileFormatError, match="another folder"):
-        Store(path)
 
 
 @pytest.mark.slow

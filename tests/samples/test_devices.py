@@ -122,7 +122,7 @@ def test_smaller_blocks_are_tried_when_memory_runs_out(as_xp):
     source = samples.open(as_xp(X), as_xp(y))
     for room in (50_000, 3000, LIMITS.least_rows):
         assert to_numpy(source.fold(Hungry(room))[0]) == pytest.approx(y.sum(), rel=1e-11)
-    with pytest.raises(errors.OutOfMemoryError, match=rf"Hungry on {LIMITS.least_rows} rows .*2\.00 GiB.*fewer") as caught:
+    with pytest.raises(errors.OutOfMemoryError, match=rf"over {LIMITS.least_rows} rows .*2\.00 GiB.*fewer") as caught:
         source.fold(Hungry(LIMITS.least_rows - 1))
     assert isinstance(caught.value, MemoryError)
 

@@ -210,7 +210,7 @@ def test_bad_arguments_are_named(rows, tmp_path):
     with pytest.raises(errors.ArgumentError, match="columns"):
         samples.open(X, y, target="y")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(errors.ArgumentError, match=r"no file.*\.parquet"):
+    with pytest.raises(errors.ArgumentError, match=r"must hold files.*\.parquet"):
         parquet.open(tmp_path / "empty", target="y")
     pq.write_table(table(X[:1], y[:1]), tmp_path / "empty" / "one.parquet")
     with pytest.raises(errors.TooFewRowsError, match="1 rows"):

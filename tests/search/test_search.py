@@ -5,45 +5,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.catalogue import EVERY, HOMOGENEOUS
-from tests.catalogue import name as name_of
 
 import weightlift as wl
-from weightlift import activations, samples
+from weightlift import samples
 from weightlift.identifiability.reflections import without_offset
 from weightlift.network import Network
-from weightlift.recovery.door import Counted
+from weightlift.recovery.problem import Counted
 from weightlift.risk import Students
 from weightlift.search import Budget, Ending, candidates
-from weightlift.search.annealing import annealing, softened
-from weightlift.search.consolidate import consolidate
 from weightlift.search.narrowing import _deletion_costs, narrowed
 from weightlift.search.starts import ResidualMoments, perturbed, random_students
-
-
-@pytest.mark.parametrize("name", HOMOGENEOUS)
-def test_softened_activations_approach_their_limit(name, as_xp):
-    phi = activations.get(name)
-    z = np.linspace(-3, 3, 101)
-    gaps = [np.abs(softened(phi, t)(z) - phi(z)).max() for t in (0.5, 0.05, 0.005)]
-    assert gaps[0] > 5 * gaps[1] > 25 * gaps[2]
-    soft, h = softened(phi, 0.3), 1e-6
-    slope = (soft(z + h) - soft(z - h)) / (2 * h)
-    np.testing.assert_allclose(soft.derivative(z), slope, atol=1e-8)
-    bend = (soft.derivative(z + h) - soft.derivative(z - h)) / (2 * h)
-    np.testing.assert_allclose(soft.second_derivative(z), bend, atol=1e-8)
-    np.testing.assert_allclose(np.asarray(soft(as_xp(z))), soft(z), rtol=1e-13)
-    for function in (soft, soft.derivative, soft.second_derivative):
-        assert np.isfinite(function(np.array([-1e6, 1e6]))).all()
-
-
-@pytest.mark.parametrize("phi", EVERY, ids=name_of)
-@pytest.mark.parametrize("reheating", [False, True])
-def test_annealing_ends_at_the_activation_itself(phi, reheating):
-    stages = annealing(phi, reheating=reheating)
-    assert stages[-1].activation == phi
-    assert len(stages) >= 3
-    assert all(stage.unit for stage in stages[:-1])
 
 
 def test_residual_moments_are_those_of_each_student(rng):
@@ -66,41 +37,6 @@ def test_perturbed_starts_reseed_the_weakest_unit_where_the_residual_points():
     reseeded = starts.W[:, 1]
     assert abs(reseeded[2, 2]) > 0.95
     np.testing.assert_allclose(reseeded[:, :2], np.eye(6)[:, :2], atol=1e-12)
-
-
-@pytest.mark.parametrize("activation", ["relu", "leaky_relu", "squared_relu", "tanh", "sigmoid"])
-@pytest.mark.parametrize("bias", [False, True])
-def test_consolidate_merges_units_of_one_hyperplane(activation, bias, rng):
-    truth = Network(rng.normal(size=(5, 3)), rng.uniform(0.5, 2, 3), bias * rng.normal(size=3), activation=activation)
-    q = truth.activation.degree
-    t = 0.5 if q else 1.0
-    W, b = np.hstack([truth.W, t * truth.W[:, :1]]), np.r_[truth.b, t * truth.b[0]]
-    a = np.r_[0.7 * truth.a[0], truth.a[1:], 0.3 * truth.a[0] / t ** (q or 0)]
-    wide = Network(W, a, b, activation=activation)
-    X = rng.normal(size=(20, 5))
-    np.testing.assert_allclose(wide.predict(X), truth.predict(X), rtol=1e-10, atol=1e-10)
-    assert consolidate(wide).equivalent(truth, tol=1e-10)
-
-
-@pytest.mark.parametrize("activation", ["relu", "leaky_relu", "softplus"])
-def test_consolidate_accounts_for_signs(activation, rng):
-    """A unit written the other way round, its linear rest spread over two opposite pairs: all is undone."""
-    truth = Network(rng.normal(size=(5, 3)), rng.choice([-1.0, 1.0], 3), rng.normal(size=3), activation=activation)
-    u = np.r_[truth.W[:, 1], truth.b[1]]
-    v = np.r_[rng.normal(size=5), 0.0]
-    pairs = np.column_stack([u - v, v - u, v, -v])  # φ(z) − φ(−z) = −p₁ z, so these four make up a linear function
-    a1 = truth.a[1]
-    V = np.column_stack([np.vstack([truth.W, truth.b]), pairs])
-    V[:, 1] = -u
-    wide = Network(V[:-1], np.r_[truth.a, a1, -a1, a1, -a1], V[-1], activation=activation)
-    X = rng.normal(size=(20, 5))
-    np.testing.assert_allclose(wide.predict(X), truth.predict(X), rtol=1e-9, atol=1e-9)
-    assert consolidate(wide).equivalent(truth, tol=1e-9)
-
-
-def test_consolidate_refuses_what_has_a_linear_rest():
-    u = np.array([[0.6], [0.8]])
-    assert consolidate(Network(np.hstack([u, -u]), [2.0, 1.0])) is None
 
 
 @pytest.mark.parametrize("activation", ["relu", "squared_relu", "tanh"])

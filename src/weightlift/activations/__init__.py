@@ -42,12 +42,13 @@ from weightlift.activations.catalogue import (
     tanh,
     to_json,
 )
-from weightlift.activations.custom import custom
+from weightlift.activations.custom import custom, described, recognized
 
 __all__ = [
     "Activation",
     "absolute",
     "custom",
+    "described",
     "elu",
     "erf",
     "examples",
@@ -58,6 +59,7 @@ __all__ = [
     "linear",
     "polynomial",
     "quadratic",
+    "recognized",
     "relu",
     "scaled",
     "sigmoid",

@@ -44,6 +44,9 @@ class Names:
 class Activation:
     """φ of one real variable, applied elementwise to arrays of any namespace.
 
+    scale   σ > 0, of any shape
+    offset  b, of any shape that goes with it
+
     >>> from weightlift import activations
     >>> relu = activations.get("relu")
     >>> relu(-2.0), relu.derivative(np.array([0.0, 3.0])), relu.degree
@@ -98,7 +101,10 @@ class Activation:
         return "even" if self.reflection[0] == 1 else "odd"
 
     def hermite(self, order: int, scale: Any = 1.0, offset: Any = 0.0) -> np.ndarray:
-        """E φ(σz+b) He_order(z), of the shape to which scale and offset broadcast."""
+        """E φ(σz+b) He_order(z), of the shape to which scale and offset broadcast.
+
+        order  of the polynomial
+        """
         coefficients = self.hermites(order, scale, offset)
         return np.asarray(coefficients[-1])
 
@@ -128,7 +134,10 @@ class Activation:
         return coefficients.reshape(max_order + 1, *scale.shape)
 
     def m(self, j: int, scale: Any = 1.0) -> np.ndarray:
-        """m_j(σ) = E φ(σz) He_j(z)  [zhong2017, Def. 5.1]."""
+        """m_j(σ) = E φ(σz) He_j(z)  [zhong2017, Def. 5.1].
+
+        j  the order
+        """
         return self.hermite(j, scale)
 
     def gamma(self, j: int, scale: Any = 1.0) -> np.ndarray:

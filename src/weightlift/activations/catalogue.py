@@ -46,12 +46,14 @@ SCALED_NAME = re.compile(r"(?P<base>\w+)\((?P<factor>[^x/()]+)x(?:/(?P<divisor>[
 def get(activation: str | Activation, **parameters: Any) -> Activation:
     """The activation of that name; an Activation is returned as it is.
 
+    parameters  of φ, where it has any: slope=0.2
+
     >>> get("leaky_relu", slope=0.2), get("tanh(5x/2)"), get("identity")
     (Activation('leaky_relu', slope=0.2), Activation('tanh(2.5x)'), Activation('linear'))
     """
     if isinstance(activation, Activation):
         if parameters:
-            raise ActivationError(f"parameters {sorted(parameters)} go with a name, not with {activation!r}.")
+            raise ActivationError(f"parameters {sorted(parameters)} go with a name; {activation!r} has its own.")
         return activation
     if not isinstance(activation, str):
         raise ActivationError(f"activation must be a name or an Activation, not {type(activation).__name__}.")
@@ -59,7 +61,7 @@ def get(activation: str | Activation, **parameters: Any) -> Activation:
     name, factor = activation.strip(), parameters.pop("factor", None)
     if (parts := SCALED_NAME.fullmatch(name)) is not None:
         if factor is not None:
-            raise ActivationError(f"factor is given twice: in the name {name!r} and as {factor!r}.")
+            raise ActivationError(f"factor is given twice: in the name {name!r} and as {factor!r}; give it once.")
         name, factor = parts["base"], _parsed_factor(activation, parts["factor"], parts["divisor"])
     base = _entry(name, parameters, activation)
     return base if factor is None else scaled(base, factor)
@@ -77,7 +79,7 @@ def _entry(name: str, parameters: dict[str, Any], asked: str) -> Activation:
     entry = CATALOGUE[name]
     if isinstance(entry, Activation):
         if parameters:
-            raise ActivationError(f"activation {name!r} has no parameters {sorted(parameters)}, only a factor of z.")
+            raise ActivationError(f"activation {name!r} has no parameters {sorted(parameters)}; it takes a factor of z alone.")
         return entry
     signature = inspect.signature(entry)
     try:
@@ -88,7 +90,10 @@ def _entry(name: str, parameters: dict[str, Any], asked: str) -> Activation:
 
 
 def scaled(activation: str | Activation, factor: float) -> Activation:
-    """φ(factor·z), factor > 0; named like "tanh(2.5x)"."""
+    """φ(factor·z), factor > 0; named like "tanh(2.5x)".
+
+    activation  φ, or its name in the catalogue
+    """
     base = get(activation)
     factor = _number(factor, "factor")
     if factor <= 0.0:
@@ -110,9 +115,12 @@ def to_json(activation: Activation) -> dict[str, Any]:
 
 
 def from_json(description: Mapping[str, Any]) -> Activation:
-    """The inverse of `to_json`."""
+    """The inverse of `to_json`.
+
+    description  what `to_json` gave
+    """
     if not isinstance(description, Mapping) or not isinstance(description.get("name"), str):
-        raise ActivationError(f"an activation is described by its name and parameters, not by {description!r}.")
+        raise ActivationError(f"description must hold an activation's name and parameters, not {description!r}.")
     parameters = description.get("parameters", {})
     if not isinstance(parameters, Mapping) or not all(isinstance(key, str) for key in parameters):
         raise ActivationError(f"the activation's parameters must be a mapping from names, not {parameters!r}.")

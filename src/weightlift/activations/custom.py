@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from weightlift.activations.activation import Activation, ClosedForm, Reflection
-from weightlift.activations.catalogue import CATALOGUE, aliases
+from weightlift.activations.catalogue import CATALOGUE, aliases, from_json, to_json
 from weightlift.activations.limits import LIMITS
 from weightlift.activations.quadrature import Function, Quadrature, root_factorial
 from weightlift.errors import ActivationError
 from weightlift.namespaces import Array, array_namespace
 
+PROBES = np.array([-3.3, -1.1, -0.2, 0.0, 0.4, 1.7, 5.9])  # where a custom φ is compared with the one in a file
 GRID = np.linspace(-8.0, 8.0, 257) + 1.0 / 97.0  # no node at a round number
 
 
@@ -45,6 +47,8 @@ def custom(
     Without second_derivative, φ″ is a central difference of φ′, good to about 1e-10. Functions of a module, rather than
     lambdas, let the activation travel to other processes.
 
+    name  what φ is called in reports and files
+
     >>> cubic = custom("cubic", lambda z: z**3, lambda z: 3 * z**2, degree=3, reflection=(-1, ()))
     >>> cubic.parity, float(cubic.m(3, 2.0))
     ('odd', 48.0)
@@ -65,7 +69,7 @@ def custom(
     else:
         _check_slope(derivative, second_derivative, points, "second_derivative")
     if analytic and points:
-        raise ActivationError(f"analytic: a φ with kinks at {points} is not real-analytic.")
+        raise ActivationError(f"analytic: a φ with kinks at {points} is not real-analytic; leave it out.")
     return Activation(
         name,
         value,
@@ -79,6 +83,37 @@ def custom(
         closed_form=closed_form,
         integrals=_checked_integrals(Quadrature(value, derivative, points), closed_form),
     )
+
+
+def described(activation: Activation) -> dict[str, Any]:
+    """What identifies an activation in a file: of the catalogue as `to_json`; a custom one by its name and some of its values.
+
+    activation  any
+    """
+    try:
+        return to_json(activation)
+    except ActivationError:
+        return {"name": activation.name, "values": np.asarray(activation(PROBES.copy()), dtype=float).tolist()}
+
+
+def recognized(description: Mapping[str, Any], custom: Sequence[Activation] = ()) -> Activation:
+    """The activation that `described` meant: of the catalogue, or that of the same name and values among `custom`.
+
+    description  what `described` gave
+    custom       activations of the caller's own
+    """
+    if not isinstance(description, Mapping) or "values" not in description:
+        return from_json(description)
+    name = description.get("name")
+    phi = next((own for own in custom if own.name == name), None)
+    if phi is None:
+        known = ", ".join(repr(own.name) for own in custom) or "none"
+        raise ActivationError(f"the activation {name!r} is custom, and {known} is at hand; load with activations=[it].")
+    values = np.asarray(phi(PROBES.copy()), dtype=float)
+    saved = np.asarray(description["values"], dtype=float)
+    if saved.shape != values.shape or not np.allclose(values, saved, rtol=LIMITS.exact, atol=LIMITS.exact):
+        raise ActivationError(f"the activation {name!r} has other values than the one that was saved; pass that one.")
+    return phi
 
 
 @dataclass(frozen=True)
@@ -135,7 +170,8 @@ def _check_slope(function: Function, slope: Function, kinks: tuple[float, ...], 
     if not np.all(error <= LIMITS.approximate):
         i = int(np.argmax(error))
         raise ActivationError(
-            f"{argument} disagrees with finite differences at z = {z[i]:.4g}: {given[i]:.6g} given, {difference[i]:.6g} found."
+            f"{argument} disagrees with finite differences at z = {z[i]:.4g}: {given[i]:.6g} given, "
+            f"{difference[i]:.6g} found; correct it, or declare a kink there."
         )
 
 
@@ -148,7 +184,7 @@ def _checked_jumps(derivative: Function, kinks: tuple[float, ...], jumps: tuple[
         raise ActivationError(f"jumps must be as many as kinks: {len(jumps)} against {len(kinks)}.")
     for kink, given, found in zip(kinks, jumps, measured, strict=True):
         if not abs(given - found) <= LIMITS.approximate * size:
-            raise ActivationError(f"jumps: φ′ jumps by {found:.6g} at kink {kink:g}, not by {given:.6g}.")
+            raise ActivationError(f"jumps: φ′ jumps by {found:.6g} at kink {kink:g}, not by {given:.6g}; leave them out.")
     return jumps
 
 
@@ -170,7 +206,7 @@ def _checked_reflection(value: Function, reflection: Reflection) -> Reflection:
     direct, mirrored = np.asarray(value(GRID)), np.asarray(value(-GRID))
     size = 1.0 + np.abs(direct) + np.abs(mirrored) + np.abs(shift)
     if not np.all(np.abs(mirrored - sign * direct - shift) <= LIMITS.exact * size):
-        raise ActivationError(f"reflection: φ(−z) is not {sign:+d} φ(z) plus the polynomial {polynomial}.")
+        raise ActivationError(f"reflection: φ(−z) is not {sign:+d} φ(z) plus the polynomial {polynomial}; leave it out.")
     return sign, polynomial
 
 
@@ -191,7 +227,8 @@ def _checked_integrals(quadrature: Quadrature, closed_form: ClosedForm | None) -
     if not np.all(error <= LIMITS.exact * np.max(np.abs(found))):
         order, i = np.unravel_index(np.argmax(error), error.shape)
         raise ActivationError(
-            f"closed_form disagrees with quadrature at order {order}, scale {scale[i]:g}, offset {offset[i]:g}."
+            f"closed_form disagrees with quadrature at order {order}, scale {scale[i]:g}, offset {offset[i]:g}; "
+            "correct it, or leave it out."
         )
     return integrals
 

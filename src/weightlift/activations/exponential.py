@@ -18,9 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from weightlift import hermite
-from weightlift.activations.gaussian import damped_hermites
 from weightlift.activations.limits import LIMITS
-from weightlift.activations.quadrature import Quadrature, gaussian_means
+from weightlift.activations.quadrature import Quadrature, damped_hermites, gaussian_means
 
 PANELS, NODES = 32, 16  # e^{−(β+σ)y} falls by e^{3.5} over each panel, h_k turns less than three times up to order 10³
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from weightlift import hermite
 from weightlift.activations.limits import LIMITS
-from weightlift.activations.quadrature import Quadrature
+from weightlift.activations.quadrature import Quadrature, damped_hermites
 
 
 @dataclass(frozen=True)
@@ -82,11 +82,3 @@ class Sine(Quadrature):
         if near.size:
             terms[:, near] = super().nonlinearity(scale[near], alpha[:, near])
         return np.asarray(terms)
-
-
-def damped_hermites(max_order: int, v: np.ndarray) -> np.ndarray:
-    """h_n(v) e^{−v²/2}/√(2π) for n = 0 … max_order; damped twice, |h_n(v)| e^{−v²/4} neither overflows nor vanishes early."""
-    v = np.clip(v, -LIMITS.clip, LIMITS.clip)
-    damping = np.exp(-0.25 * v * v)
-    bells = np.stack([damping * h for h in hermite.normalized(max_order, v)])
-    return np.asarray(bells * (damping / math.sqrt(2.0 * math.pi)))

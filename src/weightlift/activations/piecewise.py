@@ -17,9 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weightlift.activations.gaussian import damped_hermites
 from weightlift.activations.limits import LIMITS
-from weightlift.activations.quadrature import Quadrature, normal_density, root_factorial
+from weightlift.activations.quadrature import Quadrature, damped_hermites, normal_density, root_factorial
 
 
 @dataclass(frozen=True)

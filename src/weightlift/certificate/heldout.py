@@ -31,11 +31,12 @@ class HeldOut:
     square: float = 0.0
 
     @classmethod
-    def of(cls, heldout: Samples | None, fitted: Samples, network: Network) -> HeldOut:
+    def of(cls, heldout: Samples | None, fitted: Samples, network: Network, *, bias: bool) -> HeldOut:
         if heldout is None or not heldout.n:
             return cls()
         level, _, _, _, _, square, _, _ = (float(v) for v in heldout.fold(Agreement(network)))
-        return cls(fresh_rows(heldout, fitted), level, square / max(heldout.total, TINY))
+        draws = Draws(bool(network.activation.degree) and not bias)
+        return cls(fresh_rows(heldout, fitted, draws), level, square / max(heldout.total, TINY))
 
     def agreement(self, tries: int) -> tuple[float | None, Statement | None]:
         """How often the truth may differ, and the statement of a fit that agrees to rounding."""
@@ -62,10 +63,11 @@ class HeldOut:
         return Statement(Topic.HELDOUT, Kind.TESTED, ratio <= limit, sentence, ratio, limit)
 
 
-def fresh_rows(heldout: Samples, fitted: Samples) -> int:
-    """Different held-out rows that are neither copies nor mirror images of fitted ones, nor of each other."""
-    keys = heldout.map(Draws(False)).fold(Keys())[0]
-    return int(len(keys) - fitted.map(Draws(False)).fold(Occurring(keys))[0].sum())
+def fresh_rows(heldout: Samples, fitted: Samples, draws: Draws) -> int:
+    """Different held-out rows that are neither copies nor mirror images nor, where lengths do not matter, multiples of fitted
+    ones, nor of each other."""
+    keys = heldout.map(draws).fold(Keys())[0]
+    return int(len(keys) - fitted.map(draws).fold(Occurring(keys))[0].sum())
 
 
 def disagreement_bound(rows: int, tries: int = 1) -> float:

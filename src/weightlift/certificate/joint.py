@@ -1,9 +1,10 @@
-"""The certificate of a network with several outputs or a linear part, on rows that it explains to rounding.
+"""The certificate of a network with several outputs or a linear part, on rows that it explains to rounding; of others, see
+`joint_statistical`.
 
 With m outputs a row is m equations, and more equations than parameters are no proof: a rival may differ in one direction of the
 outputs alone, or in a unit that few rows switch on. Rows limit, not equations (docs/outputs.md):
 
-    rows        as many as the stacked Jacobian needs for full rank [identifiability.outputs], and a margin;
+    rows        as many as the stacked Jacobian needs for full rank [identifiability.parameters], and a margin;
     sides       a kinked unit has q coordinates, and only rows on its active side know of them: q of them and a margin; beside a
                 linear part a unit may be reflected, and both sides count;
     determined  the stacked Jacobian, A, V and c projected out [refinement.variable_projection], has full rank;
@@ -22,6 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weightlift.certificate.heldout import HeldOut, fresh_rows
+from weightlift.certificate.joint_statistical import certify_noisy
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.statement import Kind, Statement, Topic, assumed, named, of_finding
 from weightlift.certificate.status import Certificate, Evidence
@@ -32,14 +34,13 @@ from weightlift.namespaces import array_namespace, as_like, to_numpy
 from weightlift.network import Network
 from weightlift.refinement.variable_projection import Features, Hidden, JointEquations, Model
 from weightlift.rivals import Finding, Outcome, examine, examine_beside_linear
-from weightlift.rivals.cells import independent_rows, some_inputs
+from weightlift.rivals.cells import Draws, independent_rows, some_inputs
 from weightlift.rivals.discrete import discrete_columns
+from weightlift.rivals.equations import random_units
 from weightlift.rivals.limits import LIMITS as RIVALS
 from weightlift.samples import Block, Samples, Standardized, Sums
 
 EPS = float(np.finfo(np.float64).eps)
-SPARE = 2  # rows beyond the unknowns: each excludes a rival almost surely, the second keeps the conditioning
-SINGULAR = 1e-13  # least eigenvalue of JᵀJ with unit diagonal that is more than rounding
 DENSITY = "The rows were drawn independently from a density, not chosen by the network's values on them."
 
 
@@ -54,12 +55,14 @@ def certify_joint(
 ) -> Certificate:
     """Statements about a network (k, m) or with V; the status follows from them as for one output."""
     with np.errstate(all="ignore"):
-        fitted = Agreement.of(network, samples)
-        seen = None if heldout is None or not heldout.n else Agreement.of(network, heldout)
+        fitted = JointAgreement.of(network, samples)
+        seen = None if heldout is None or not heldout.n else JointAgreement.of(network, heldout)
         one = _combination(network, rng)
         gauge = Gauge.of(one, bias=model.bias, offset=model.offset)
         distinct = independent_rows(samples, gauge)
-        held = HeldOut() if heldout is None or seen is None else HeldOut(fresh_rows(heldout, samples), seen.level)
+        held = HeldOut()
+        if heldout is not None and seen is not None:
+            held = HeldOut(fresh_rows(heldout, samples, Draws.of(gauge)), seen.level)
         evidence = Evidence(
             n_rows=fitted.rows,
             n_distinct=distinct,
@@ -71,15 +74,20 @@ def certify_joint(
         blank = Certificate(network, model.bias, model.offset, _assumptions(network, model), evidence)
         blank = replace(blank, symmetries=_symmetries(network))
         if not fitted.level <= LIMITS.rounding:
-            return blank.adding(_unexplained(fitted))
-        agreement = _agreement(fitted)
-        sides = to_numpy(samples.fold(Sides(network))[0])
-        information = Information.of(network, samples, model)
+            if not network.n_units or not math.isfinite(fitted.residual):
+                return blank.adding(_unexplained(fitted))
+            return certify_noisy(blank, samples, model, rng=rng)
+        agreement, share, told = _agreement(fitted), *held.agreement(tries)
+        if not network.n_units:
+            lines = (agreement, _line(model, distinct, samples.d), *([] if told is None else [told]), *blank.statements)
+            return replace(blank, evidence=replace(evidence, disagreement=share), precision=np.zeros(0), statements=lines)
+        sides, needed = to_numpy(samples.fold(Sides(network))[0]), _needed(network, model)
+        information = JointInformation.of(network, samples, model)
         precision = information.precision(math.sqrt(fitted.error))
-        share, told = held.agreement(tries)
         known = (
             agreement,
-            _enough(network, model, distinct),
+            _enough(needed, distinct),
+            *_spare(_equations(network, model, some_inputs(samples), needed, rng), needed),
             _determined(information),
             _precise(precision),
             *_on_both_sides(network, model, sides),
@@ -91,8 +99,8 @@ def certify_joint(
 
 
 @dataclass(frozen=True)
-class Agreement:
-    """Rows with positive weight, the largest |r| and |r|/B, and Σ B², B a bound on the rounding errors of f(x) − y."""
+class JointAgreement:
+    """Rows with positive weight, the largest |r| and |r|/B, and Σ (|r| + B)², B a bound on the rounding errors of f(x) − y."""
 
     rows: int
     residual: float
@@ -100,14 +108,14 @@ class Agreement:
     error: float
 
     @classmethod
-    def of(cls, network: Network, samples: Samples) -> Agreement:
+    def of(cls, network: Network, samples: Samples) -> JointAgreement:
         rows, residual, level, error = (float(to_numpy(v)) for v in samples.fold(Residuals(network)))
         return cls(int(rows), residual, level, error)
 
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """Rows, max |r|, max |r|/B, Σ B² with the rounding bound
+    """Rows, max |r|, max |r|/B, Σ (|r| + B)² with the rounding bound
 
     B = ε((d + 2) Σ|aᵢφ′(zᵢ)|(|x|ᵀ|wᵢ| + |bᵢ|) + (k + d + 4)(Σ|aᵢφ(zᵢ)| + |x|ᵀ|V| + |c| + |y|)),
 
@@ -139,7 +147,7 @@ class Residuals:
         level = xp.where(r > 0, r / xp.where(bound > 0, bound, xp.ones_like(bound)), r)
         count = xp.astype(xp.asarray(X.shape[0]), xp.float64) if block.w is None else xp.sum(keep)
         top = [xp.max(v) if X.shape[0] else xp.sum(v) for v in (r, level)]
-        return count, *top, xp.sum(bound * bound)
+        return count, *top, xp.sum((r + bound) ** 2)
 
     def merge(self, left: Sums, right: Sums) -> Sums:
         xp = array_namespace(left[1])
@@ -171,8 +179,9 @@ class Sides:
 
 
 @dataclass(frozen=True, eq=False)
-class Information:
-    """JᵀJ in (w, b) of standard inputs, A, V and c projected out: spectrum with unit diagonal, and the way to raw inputs."""
+class JointInformation:
+    """JᵀJ in (w, b) of standard inputs, A, V and c projected out: spectrum with unit diagonal before that, and the way to raw
+    inputs."""
 
     values: np.ndarray  # (p,) eigenvalues
     vectors: np.ndarray  # (p, p), of the scaled matrix, input the slower index
@@ -183,7 +192,7 @@ class Information:
     q: int
 
     @classmethod
-    def of(cls, network: Network, samples: Samples, model: Model) -> Information:
+    def of(cls, network: Network, samples: Samples, model: Model) -> JointInformation:
         standard = _standardized(samples, model)
         net, rows = standard.on_network(network), standard.rows
         d, k = net.W.shape
@@ -195,9 +204,10 @@ class Information:
         FF = features.gram(tuple(to_numpy(s) for s in rows.fold(features)))[0]
         scale = 1 / np.sqrt(np.maximum(np.diagonal(FF), np.finfo(float).tiny))
         inverse = np.linalg.pinv(FF * scale[:, None] * scale, rcond=1e-13, hermitian=True) * scale[:, None] * scale
-        H = (GG[0] - GF[0] @ inverse @ GF[0].T) * np.tile(net.A @ net.A.T, (q, q))
-        diagonal = np.diagonal(H)
-        root = np.sqrt(np.where(diagonal > 1e-14 * diagonal.max(), diagonal, 1.0))
+        outputs = np.tile(net.A @ net.A.T, (q, q))
+        H = (GG[0] - GF[0] @ inverse @ GF[0].T) * outputs
+        diagonal = np.diagonal(GG[0] * outputs)  # before: what the projection leaves of a bias beside c may be rounding alone
+        root = np.sqrt(np.where(diagonal > 1e-14 * diagonal.max(initial=0.0), diagonal, 1.0))
         scaled = H / root[:, None] / root
         if net.activation.degree:  # scale belongs to A: a direction that is null in H, and is not asked for
             scaled = scaled + _lengths(net, model, root)
@@ -215,15 +225,15 @@ class Information:
     @property
     def weak(self) -> tuple[int, ...]:
         """Units with a share in directions that the rows do not determine."""
-        null = self.vectors[:, self.values < SINGULAR]
+        null = self.vectors[:, self.values < LIMITS.singular]
         share = np.sum(null**2, axis=1).reshape(self.q, -1).sum(axis=0)
         return tuple(np.flatnonzero(share > LIMITS.weak).tolist())
 
     def precision(self, error: float) -> np.ndarray:
         """(k,) relative, to first order: of (w, b) and of a, the larger, for a residual of size `error`; ∞ for weak units."""
-        good = self.values >= SINGULAR
+        good = self.values >= LIMITS.singular
         half = self.vectors[:, good] / np.sqrt(self.values[good]) / self.root[:, None]
-        blocks = np.tensordot(self.raw, half.reshape(self.q, -1, half.shape[1]), axes=1)  # (q, k, r)
+        blocks = np.tensordot(self.raw, half.reshape(self.q, self.network.n_units, half.shape[1]), axes=1)  # (q, k, r)
         spread = np.linalg.norm(blocks, ord=2, axis=(0, 2))
         size = np.sqrt(np.sum(self.network.W**2, axis=0) + self.network.b**2)
         units = error * spread / np.maximum(size, np.finfo(float).tiny)
@@ -278,6 +288,8 @@ def _assumptions(network: Network, model: Model) -> tuple[Statement, ...]:
 
 def _symmetries(network: Network) -> tuple[str, ...]:
     phi = network.activation
+    if not network.n_units:
+        return ()
     found = ["the order of the units"] if network.n_units > 1 else []
     found += [f"scale, a φ(z) = (a/t^{phi.degree:g}) φ(tz)"] if phi.degree else []
     if network.turns and phi.reflection is not None:
@@ -286,41 +298,73 @@ def _symmetries(network: Network) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _unexplained(fitted: Agreement) -> Statement:
+def _unexplained(fitted: JointAgreement) -> Statement:
     sentence = (
-        f"The rows are not explained to rounding (largest residual {fitted.residual:.1e}, {fitted.level:.1g} bounds): noisy "
-        "targets of several outputs, or with a linear part, are fitted but not certified. Certify one output without V."
+        f"The rows are not explained to rounding (largest residual {fitted.residual:.1e}, {fitted.level:.1g} bounds), and "
+        "without units, or with values that overflow, there is nothing to certify; try more units, or rescale the data."
     )
     return Statement(Topic.STRUCTURE, Kind.TESTED, False, sentence, fitted.level, LIMITS.rounding)
 
 
-def _agreement(fitted: Agreement) -> Statement:
+def _agreement(fitted: JointAgreement) -> Statement:
     sentence = f"All {fitted.rows} rows agree to rounding ({fitted.level:.2g} of the bound, {LIMITS.rounding:g} allowed)."
     return Statement(Topic.AGREEMENT, Kind.TESTED, True, sentence, fitted.level, LIMITS.rounding)
 
 
-def _enough(network: Network, model: Model, distinct: int) -> Statement:
-    sizes = network.n_inputs, network.n_units, network.n_outputs
-    needed = SPARE + rows_needed(*sizes, network.activation, bias=model.bias, linear=model.linear, offset=model.offset)
-    holds = distinct >= needed
+def _needed(network: Network, model: Model) -> int:
+    """Rows that as many outputs need as A has independent columns, and a margin."""
+    sizes = network.n_inputs, network.n_units, max(1, int(np.linalg.matrix_rank(network.A)))
+    least = rows_needed(*sizes, network.activation, bias=model.bias, linear=model.linear, offset=model.offset)
+    return LIMITS.joint_spare + least
+
+
+def _enough(needed: int, distinct: int) -> Statement:
     sentence = (
         f"{distinct} distinct rows, of which {needed} exclude rivals that differ in some outputs and units alone."
-        if holds
+        if distinct >= needed
         else f"{distinct} distinct rows are too few, however many outputs they have; give at least {needed}, better twice that."
     )
-    return Statement(Topic.ROWS, Kind.TESTED, holds, sentence, distinct, needed)
+    return Statement(Topic.ROWS, Kind.TESTED, distinct >= needed, sentence, distinct, needed)
 
 
-def _determined(information: Information) -> Statement:
+def _spare(equations: int, needed: int) -> tuple[Statement, ...]:
+    """T3: mirror images and few levels count as what values of random units at them are, independent ones."""
+    if equations >= needed:
+        return ()
+    sentence = (
+        f"The rows are {equations} equations of any output, however many they are, and {needed} are needed: mirror images or "
+        "too few levels of each other, or all on one side of the kinks. Give others."
+    )
+    return (of_finding(Finding(Outcome.UNEXAMINED, sentence, float(equations), float(needed))),)
+
+
+def _equations(network: Network, model: Model, X: np.ndarray, needed: int, rng: np.random.Generator) -> int:
+    """The rank on the rows of the linear part and of random units at the network's scale, up to the number needed."""
+    gauge = Gauge.of(replace(network.output(0), V=None), bias=model.bias, offset=False)
+    batches = [random_units(X, gauge, rng) for _ in range(needed // RIVALS.features + 1)]
+    F = np.hstack([model.beside(X), *(units.activation(X @ units.W + units.b) * units.a for units in batches)])
+    F = F / np.maximum(np.linalg.norm(F, axis=0), np.finfo(float).tiny)
+    return int(np.linalg.matrix_rank(F, tol=RIVALS.flat * math.sqrt(F.shape[1])))
+
+
+def _line(model: Model, distinct: int, d: int) -> Statement:
+    """Rows for V and c alone."""
+    needed = d * model.linear + model.offset + LIMITS.joint_spare
+    says = "determine" if distinct >= needed else "are too few to determine"
+    sentence = f"{distinct} distinct rows {says} the linear part and the offset, {needed} needed."
+    return Statement(Topic.ROWS, Kind.TESTED, distinct >= needed, sentence, distinct, needed)
+
+
+def _determined(information: JointInformation) -> Statement:
     weak, condition = information.weak, information.condition
     if not weak:
         sentence = f"The rows determine every unit to first order: the stacked JᵀJ has the condition {condition:.2g}."
-        return Statement(Topic.DETERMINED, Kind.TESTED, True, sentence, condition, 1 / SINGULAR)
+        return Statement(Topic.DETERMINED, Kind.TESTED, True, sentence, condition, 1 / LIMITS.singular)
     sentence = (
         f"The rows do not determine {named(weak, verb=False)}: the stacked JᵀJ is singular to working precision. No row sees "
         "them, they are linear on all rows, or too few rows are on their active side; give more rows or fewer units."
     )
-    return Statement(Topic.DETERMINED, Kind.TESTED, False, sentence, condition, 1 / SINGULAR, weak)
+    return Statement(Topic.DETERMINED, Kind.TESTED, False, sentence, condition, 1 / LIMITS.singular, weak)
 
 
 def _precise(precision: np.ndarray) -> Statement:
@@ -340,7 +384,7 @@ def _on_both_sides(network: Network, model: Model, sides: np.ndarray) -> tuple[S
     phi = network.activation
     if not phi.kinks:
         return ()
-    needed = model.inputs(network.n_inputs) + SPARE
+    needed = model.inputs(network.n_inputs) + LIMITS.joint_spare
     left, right = (float(np.abs(phi(np.array(side)))) for side in (-1.0, 1.0))
     if model.linear or (left and right):
         known, words = sides.min(axis=0), "each side of its kink"

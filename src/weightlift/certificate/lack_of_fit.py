@@ -47,7 +47,7 @@ class LackOfFit:
     shifts: np.ndarray  # (p, g): what the probes at their limits would have moved the coordinates by
     splits: np.ndarray  # (p, k, s): what nearly parallel probes of each unit would have
     leverage: float  # largest
-    influence: float  # largest share of one row in tr(sandwich · H), or in Σ w r²
+    influence: float  # largest share of one row in Σ w r²
     kurtosis: float  # excess
     meat: np.ndarray  # Lᵀ (Σ w² r²/(1 − h)² jjᵀ) L
 
@@ -57,7 +57,7 @@ def lack_of_fit(samples: Samples, information: Information, n_rows: float, *, rn
     gauge, L = information.gauge, information.half_inverse
     features, probes, near = choose_units(samples, gauge, rng)
     m, g, k = features.n_units + samples.d + 1, probes.n_units, gauge.network.n_units
-    cross, gram = (to_numpy(v) for v in samples.fold(Products(gauge, (features, probes, near))))
+    cross, gram = (to_numpy(v) for v in samples.fold(ColumnProducts(gauge, (features, probes, near))))
     onto = L.T @ cross  # coordinates of all columns in the range of J
     off = gram - onto.T @ onto
     size = np.diagonal(off)[:m]
@@ -68,7 +68,7 @@ def lack_of_fit(samples: Samples, information: Information, n_rows: float, *, rn
     draws = np.sort(np.max(np.abs(drawn) / norm[:, None], axis=0, initial=0.0))
     statistic = float(np.max(np.abs(found) / norm, initial=0.0))
     p_value = (1 + int((draws >= statistic).sum())) / (1 + LIMITS.flips)
-    leverage, influence, outlier, fourth, square = numbers
+    leverage, outlier, fourth, square = numbers
     noise = math.sqrt(square / max(n_rows - gauge.size, 1.0))
     critical = float(draws[-max(1, int(LIMITS.level * (1 + LIMITS.flips)))]) + LIMITS.power * noise
     lengths = np.sqrt(np.maximum(np.diagonal(gram)[m:], 0.0))
@@ -86,7 +86,7 @@ def lack_of_fit(samples: Samples, information: Information, n_rows: float, *, rn
         shifts[:, :g][:, acting] * amounts[:g][acting],
         splits.reshape(len(splits), k, -1),
         float(leverage),
-        float(max(influence / max(np.trace(meat), TINY), outlier / max(square, TINY))),
+        float(outlier / max(square, TINY)),
         float(n_rows * fourth / max(square, TINY) ** 2 - 3.0),
         meat,
     )
@@ -150,7 +150,7 @@ def feature_columns(features: Network, X: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Products:
+class ColumnProducts:
     """Jᵀ W V (p, v) and Vᵀ W V (v, v), V the test columns, the probes and the nearly parallel ones."""
 
     gauge: Gauge
@@ -173,7 +173,7 @@ class Products:
 
 @dataclass(frozen=True, eq=False)
 class Flips:
-    """⟨ψⱼ, r⟩ (m,), the same for every draw of signs (m, draws), the meat of the sandwich, and (max leverage, max influence,
+    """⟨ψⱼ, r⟩ (m,), the same for every draw of signs (m, draws), the meat of the sandwich, and (max leverage,
     max w r², Σ w² r⁴, Σ w r²). r is the residual at the minimum of the linearised problem."""
 
     information: Information
@@ -195,11 +195,10 @@ class Flips:
         psi = rows.root[:, None] * columns - xp.matmul(rows.white, as_like(self.onto, X))
         left = rows.left
         r = rows.r - xp.matmul(rows.white, as_like(information.half_inverse.T @ information.gradient, X))
-        drawn = self._signs(block) * (r / xp.sqrt(left))[:, None]
+        drawn = signs(block, self.seed) * (r / xp.sqrt(left))[:, None]
         jackknife = (r / left)[:, None] * rows.white
-        share = xp.sum(jackknife * jackknife, axis=1)
         zero = xp.zeros(1, dtype=X.dtype, device=X.device)
-        largest = [xp.max(xp.concat([v, zero])) for v in (rows.leverage, share, r * r)]
+        largest = [xp.max(xp.concat([v, zero])) for v in (rows.leverage, r * r)]
         numbers = xp.stack([*largest, xp.sum(r**4), xp.sum(r**2)])
         return (
             matmul_transposed(psi, r[:, None])[:, 0],
@@ -208,21 +207,20 @@ class Flips:
             numbers,
         )
 
-    def _signs(self, block: Block) -> Array:
-        """(m, draws) of ±1, bits of hashes of the rows' keys."""
-        xp = array_namespace(block.X)
-        words = -(-LIMITS.flips // BITS)
-        shifts = xp.asarray(np.arange(BITS, dtype=np.int64), device=block.X.device)
-        bits = [
-            (xp.astype(uniforms(block.key, self.seed + i) * 2.0**BITS, xp.int64)[:, None] >> shifts) & 1 for i in range(words)
-        ]
-        return 2.0 * xp.astype(xp.concat(bits, axis=1)[:, : LIMITS.flips], xp.float64) - 1.0
-
     def merge(self, left: Sums, right: Sums) -> Sums:
         xp = array_namespace(left[0])
         sums = [a + b for a, b in zip(left, right, strict=True)]
-        numbers = xp.concat([xp.maximum(left[3][:3], right[3][:3]), sums[3][3:]])
+        numbers = xp.concat([xp.maximum(left[3][:2], right[3][:2]), sums[3][2:]])
         return sums[0], sums[1], sums[2], numbers
+
+
+def signs(block: Block, seed: int) -> Array:
+    """(m, draws) of ±1, bits of hashes of the rows' keys."""
+    xp = array_namespace(block.X)
+    words = -(-LIMITS.flips // BITS)
+    shifts = xp.asarray(np.arange(BITS, dtype=np.int64), device=block.X.device)
+    bits = [(xp.astype(uniforms(block.key, seed + i) * 2.0**BITS, xp.int64)[:, None] >> shifts) & 1 for i in range(words)]
+    return 2.0 * xp.astype(xp.concat(bits, axis=1)[:, : LIMITS.flips], xp.float64) - 1.0
 
 
 @dataclass(frozen=True, eq=False)

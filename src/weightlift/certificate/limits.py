@@ -31,11 +31,35 @@ class Limits:
     power: float = 3.1  # standard deviations: the test finds a unit at the limit with probability 99.9 %
     region: float = 1e-4  # a unit lies outside of its region with this probability
     largest_region: float = 1.0  # relative size of a region: beyond it even the sign is open
+    noisy_region: float = 1.25  # of a 99.99 % region, a standard error of a fifth; whether there is a unit is for significance
     shift: float = 0.04  # gᵀ(JᵀJ)⁻¹g/σ² a parameter: the minimum is within a fifth of a standard error, which costs 0.5 of 95 %
-    influence: float = 0.5  # of one row in the sandwich: beyond it, the row is the estimate (Lindeberg's condition)
+    kink: float = 1e-12  # |z| beside |x|ᵀ|w| + |b| within which a row is on a kink: rounding errors of a thousand ulp
+    on_kinks: int = 64  # such rows that are allowed for: a minimum on more of them than parameters is none
+    influence: float = 0.5  # of one row in Σ w r²: beyond it σ is that row's. In the sandwich it may be more: what it moves the
+    # estimates by is then its residual r/(1 − h), which the sandwich holds
     leverage: float = 0.8  # of one input with its copies: beyond it no residual shows whether the network is right there
+    decided: float = 0.1  # growth of a unit's region without such rows: more, and they say what the others do not confirm
     linearity: tuple[float, float] = (0.6, 10.0)  # Σ w r² on a region's boundary over what the quadratic one is. Above
     # one the region is too wide along its axes: of 222 tanh fits of full rank with up to tenfold, none was outside
+    valley_steps: int = 4  # back to the floor of a bent valley, and along it: further ones change the increase by 1 %
+    valley_growth: float = 1.5  # of the distance in one of them
+    valley_damping: float = 1e-3  # of them, beside a unit diagonal
+    refit: int = 25  # steps of a fit with one unit less; most converge in ten
+    # columns
+    constant_column: float = 1e-12  # spread relative to the mean: below, the column varies by rounding alone
+    dependent_columns: float = 1e-10  # eigenvalue of the correlations, of the largest: below, it is rounding of the products
+    dependent_share: float = 1e-6  # of a column in such directions: it takes part in the dependence
+    inflation: float = 10.0  # variance inflation from which columns are named: the customary limit, R² = 0.9
+    named_columns: int = 6  # in a sentence
+    # several outputs
+    joint_spare: int = 2  # rows beyond the unknowns: each excludes a rival almost surely, the second keeps the conditioning
+    singular: float = 1e-12  # least eigenvalue of JᵀJ with unit diagonal, A, V and c projected out, that is more than rounding
+    noiseless: float = 1e-8  # of the largest variance: less is that of a direction in which outputs depend on each other
+    race_rows: float = 2000.0  # on which other networks of a noisy joint fit race: more only cost more
+    racers: int = 12  # of them, the nearest to begin with
+    race: int = 8  # steps of the racers; those that are near then have `refit` more
+    reach: float = 20.0  # margins above the least sum of squares: a rival is within a few after the race, other minima are far
+    # rivals
     rival: float = 30.0  # gain in Σ w r²/σ² over a rival, and 2 ln 2 a unit: the best of 2ᵏ patterns gains less by chance
 
 

@@ -22,19 +22,21 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import fdtri
 
+from weightlift.certificate.curvature import curvature
 from weightlift.certificate.lack_of_fit import LackOfFit, lack_of_fit
 from weightlift.certificate.limits import LIMITS
-from weightlift.certificate.precision import Near, NearSquares, Reach, relative_size
-from weightlift.certificate.scores import SharedLeverages
+from weightlift.certificate.minimum import distance_to_minimum, minimum
+from weightlift.certificate.precision import Near, NearSquares, UnitRegions, relative_size
+from weightlift.certificate.scores import DecidingRows, SharedLeverages
+from weightlift.certificate.significance import TINY, chance, significance
 from weightlift.certificate.statement import Kind, Statement, Topic, named
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
 from weightlift.evidence.rows import DistinctRows, count_distinct
 from weightlift.namespaces import to_numpy
-from weightlift.risk import Risk
 from weightlift.samples import Samples
 
-TINY = float(np.finfo(float).tiny)
+UNBOUNDED = 1e100  # a shift that nothing limits; its square is finite. Where a probe moves nothing, ∞ · 0 is no shift
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,25 +67,29 @@ def examine_noise(
     before = (_independent(samples), _rows(min(float(n_rows), effective_rows), p))
     if not all(s.holds for s in before):
         return NoisyFit(before, variance, noise)
-    shift = float(np.sum((information.half_inverse.T @ information.gradient) ** 2)) / max(variance, TINY)
+    shift = distance_to_minimum(samples, information, variance)
     fit = lack_of_fit(samples, information, n_rows, rng=rng)
-    first = (*before, _minimum(shift, p), _influence(samples, information, fit, n_rows), _structure(fit))
+    first: tuple[Statement, ...] = (*before, minimum(shift, p), _influence(samples, information, fit, n_rows), _structure(fit))
     if not all(s.holds for s in first):
         return NoisyFit(first, variance, noise, fit)
+    first = (*first, *_decided(samples, information, fit.leverage, n_rows))
     covariances = variance * information.inverse, information.sandwich(fit.meat)
     units = np.array([gauge.coordinates(i) for i in range(gauge.network.n_units)])
     q, rest = gauge.unit_size, n_rows - p
     radius = math.sqrt(q * _fisher(q, rest)) + math.sqrt(shift)
     regions = np.stack([[radius**2 * C[np.ix_(at, at)] for at in units] for C in covariances])
+    needed = chance(gauge, n_rows)
+    reach = needed / radius**2 * regions
+    bent = curvature(samples, information, covariances, variance, rng)
+    regions = np.stack([[enclosing(R[i], bent.bends[at]) for i, at in enumerate(units)] for R in regions])
     wide = np.stack([[_wide(gauge, i, R[i], fit) for i in range(len(units))] for R in regions])
     relative = np.max([[gauge.relative_size(i, R[i]) for i in range(len(units))] for R in regions], axis=0)
-    chance = _chance(gauge, n_rows)
     statements = (
         *first,
-        _significance(gauge, covariances, chance),
-        _precision(relative),
-        *_sides(samples, information, chance / radius**2 * regions, relative, chance * variance),
-        _curvature(samples, information, variance, rng),
+        significance(samples, information, covariances, variance, needed, regions),
+        _precision(relative, _single(gauge, covariances)),
+        *_sides(samples, information, reach, relative, needed * variance),
+        bent.statement,
     )
     return NoisyFit(statements, variance, noise, fit, relative, regions, wide)
 
@@ -115,29 +121,48 @@ def _rows(rows: float, p: int) -> Statement:
     return Statement(Topic.ROWS, Kind.TESTED, rows >= needed, sentence, rows, needed)
 
 
-def _minimum(shift: float, p: int) -> Statement:
-    limit = LIMITS.shift * max(10.0, p)
-    sentence = f"The network is {math.sqrt(shift):.2g} standard errors away from a minimum of the squared error"
-    sentence += "." if shift <= limit else "; refine it, without a penalty."
-    return Statement(Topic.MINIMUM, Kind.TESTED, shift <= limit, sentence, math.sqrt(shift), math.sqrt(limit))
-
-
 def _influence(samples: Samples, information: Information, fit: LackOfFit, n_rows: int) -> Statement:
-    gauge = information.gauge
-    leverage, limit = fit.leverage, max(LIMITS.leverage, 4 * gauge.size / n_rows)
+    gauge, limit = information.gauge, _most(information, n_rows)
     if count_distinct(samples.fold(DistinctRows(targets=False)))[0] < n_rows:
         leverage = float(samples.fold(SharedLeverages(gauge, information.half_inverse))[0])
-    if leverage > limit:
-        sentence = f"A single input decides the fit (leverage {leverage:.2f}); remove outlying inputs or give more rows."
-        return Statement(Topic.INFLUENCE, Kind.TESTED, False, sentence, leverage, limit)
+        if leverage > limit >= fit.leverage:
+            sentence = f"A single input decides the fit (leverage {leverage:.2f}); remove its copies or give more rows."
+            return Statement(Topic.INFLUENCE, Kind.TESTED, False, sentence, leverage, limit)
     holds = fit.influence <= LIMITS.influence
     sentence = (
-        f"No row makes up more than {fit.influence:.2g} of the squared error, nor of the estimates' covariance."
+        f"No row makes up more than {fit.influence:.2g} of the squared error."
         if holds
-        else f"One row alone makes up {fit.influence:.2g} of the squared error or of the estimates' covariance: outliers "
-        "decide; remove them, or weight them down."
+        else f"One row alone makes up {fit.influence:.2g} of the squared error: outliers decide; remove or weight them down."
     )
     return Statement(Topic.INFLUENCE, Kind.TESTED, holds, sentence, fit.influence, LIMITS.influence)
+
+
+def _most(information: Information, n_rows: int) -> float:
+    """The largest leverage of a row that others confirm."""
+    return max(LIMITS.leverage, 4 * information.gauge.size / n_rows)
+
+
+def _decided(samples: Samples, information: Information, leverage: float, n_rows: int) -> Iterator[Statement]:
+    """Units that rows of high leverage alone determine: whose regions are larger without them.
+
+    With V (p, m) these rows in coordinates where JᵀJ = I, the inverse without them is L (I − VVᵀ)⁻¹ Lᵀ.
+    """
+    limit, gauge, L = _most(information, n_rows), information.gauge, information.half_inverse
+    if leverage <= limit:
+        return
+    V = to_numpy(samples.fold(DecidingRows(gauge, L, limit))[0]).T
+    values, vectors = np.linalg.eigh(np.eye(len(V)) - V @ V.T)
+    half = L @ vectors / np.sqrt(np.maximum(values, TINY))
+    grown = []
+    for i in range(gauge.network.n_units):
+        at = gauge.coordinates(i)
+        before, after = (relative_size(gauge, i, A[at] @ A[at].T) for A in (L, half))
+        grown.append(not after <= (1.0 + LIMITS.decided) * before)
+    units = tuple(np.flatnonzero(grown).tolist())
+    if units:
+        many = f"{V.shape[1]} rows decide" if V.shape[1] > 1 else "A single row decides"
+        sentence = f"{many} on {named(units, verb=False)} (leverage {leverage:.2f}); remove outlying inputs or give more rows."
+        yield Statement(Topic.DETERMINED, Kind.TESTED, False, sentence, leverage, limit, units)
 
 
 def _structure(fit: LackOfFit) -> Statement:
@@ -152,74 +177,29 @@ def _structure(fit: LackOfFit) -> Statement:
     return Statement(Topic.STRUCTURE, Kind.TESTED, holds, sentence, fit.p_value, LIMITS.level)
 
 
-def _chance(gauge: Gauge, n: int) -> float:
-    """What the best of many patterns of sides gains in Σ w r²/σ² by chance, and 40 beyond it."""
-    d = gauge.network.n_inputs
-    return gauge.unit_size + 2 * (d + 1) * math.log(math.e * n / (d + 1)) + 40.0
+def _single(gauge: Gauge, covariances: tuple[np.ndarray, np.ndarray]) -> float:
+    """The largest 95 % half-width of a single weight, relative to ‖w‖, in normal form."""
+    d, widest = gauge.network.n_inputs, 0.0
+    for i in range(gauge.network.n_units):
+        at, T = gauge.coordinates(i), gauge.normal_form_jacobian(i)
+        length = 1.0 if not gauge.free.a else max(float(np.linalg.norm(gauge.network.W[:, i])), TINY)
+        variances = np.max([np.diagonal(T @ C[np.ix_(at, at)] @ T.T)[:d] for C in covariances], axis=0)
+        widest = max(widest, 1.96 * math.sqrt(max(float(variances.max()), 0.0)) / length)
+    return widest
 
 
-def _significance(gauge: Gauge, covariances: tuple[np.ndarray, np.ndarray], limit: float) -> Statement:
-    """Wald statistics of units and of differences of two, against what the best of many patterns gains by chance."""
-    k = gauge.network.n_units
-    alone = np.array([_size(gauge, i, covariances) for i in range(k)])
-    pairs = list(_differences(gauge, covariances, limit))
-    weak = sorted({*np.flatnonzero(~(alone >= limit)).tolist(), *(i for value, pair in pairs if value < limit for i in pair)})
-    least = float(min([*alone, *(value for value, _ in pairs)]))
+def _precision(relative: np.ndarray, single: float | None = None) -> Statement:
+    """single: the 95 % half-width of a weight alone, where it is known."""
+    wide = tuple(np.flatnonzero(~(relative <= LIMITS.noisy_region)).tolist())
+    narrower = "intervals of single weights are narrower"
+    alone = narrower if single is None else f"the 95 % interval of a single weight is at most ±{single:.2g} of ‖w‖"
     sentence = (
-        f"Every unit, and the difference of any two, is beyond what fitting noise gives (Wald statistic ≥ {least:.3g})."
-        if not weak
-        else f"{named(weak)} not significant, or cannot be told apart; use fewer units or give more rows."
-    )
-    return Statement(Topic.SIGNIFICANCE, Kind.TESTED, not weak, sentence, least, limit, tuple(weak))
-
-
-def _size(gauge: Gauge, i: int, covariances: tuple[np.ndarray, np.ndarray]) -> float:
-    theta, at = gauge.theta, gauge.coordinates(i)
-    inner = at[:-1] if gauge.free.a else at
-    values = [_wald(theta[inner], C[np.ix_(inner, inner)]) for C in covariances]
-    if gauge.free.a:
-        values += [theta[at[-1]] ** 2 / max(C[at[-1], at[-1]], TINY) for C in covariances]
-    return float(min(values))
-
-
-def _differences(
-    gauge: Gauge, covariances: tuple[np.ndarray, np.ndarray], limit: float
-) -> Iterator[tuple[float, tuple[int, int]]]:
-    """Wald statistics of w_i ∓ w_j, of the pairs for which the trace of the covariance does not already show them apart."""
-    k, theta = gauge.network.n_units, gauge.theta
-    at = np.array([gauge.coordinates(i)[: gauge.free.inputs(gauge.network.n_inputs)] for i in range(k)])
-    V = theta[at]  # (k, q)
-    spread = np.max([[np.trace(C[np.ix_(a, a)]) for a in at] for C in covariances], axis=0)
-    for i in range(k):
-        for j in range(i):
-            # lengths do not separate two units of homogeneous φ: one is scaled to the other
-            ratio = 1.0 if gauge.free.a else float(np.linalg.norm(V[i])) / max(float(np.linalg.norm(V[j])), TINY)
-            for t in (ratio, -ratio):
-                delta = V[i] - t * V[j]
-                if delta @ delta >= 2 * limit * (spread[i] + t * t * spread[j]):
-                    continue
-                yield min(_wald(delta, _difference(C, at[i], at[j], t)) for C in covariances), (j, i)
-
-
-def _difference(C: np.ndarray, left: np.ndarray, right: np.ndarray, t: float) -> np.ndarray:
-    cross = t * C[np.ix_(left, right)]
-    return np.asarray(C[np.ix_(left, left)] + t * t * C[np.ix_(right, right)] - cross - cross.T)
-
-
-def _wald(delta: np.ndarray, covariance: np.ndarray) -> float:
-    scale = np.sqrt(np.maximum(np.diagonal(covariance), TINY))
-    values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
-    return float((((vectors.T @ (delta / scale)) ** 2) / np.maximum(values, 1e-12)).sum())
-
-
-def _precision(relative: np.ndarray) -> Statement:
-    wide = tuple(np.flatnonzero(~(relative <= LIMITS.largest_region)).tolist())
-    sentence = (
-        f"The 99.99 % regions are at most {relative.max():.2g} of the units' sizes."
+        f"The 99.99 % regions, of all weights of a unit at once, are at most {relative.max():.2g} of the units' sizes; {alone}."
         if not wide
-        else f"{named(wide)} known no better than to their own size; give more rows, or drop inputs that depend on others."
+        else f"{named(wide)} known no better than to {relative.max():.2g} of the size, all weights at once at 99.99 % "
+        f"({alone}); give more rows, or drop inputs that depend on others."
     )
-    return Statement(Topic.PRECISION, Kind.TESTED, not wide, sentence, float(relative.max()), LIMITS.largest_region, wide)
+    return Statement(Topic.PRECISION, Kind.TESTED, not wide, sentence, float(relative.max()), LIMITS.noisy_region, wide)
 
 
 def _sides(
@@ -230,7 +210,7 @@ def _sides(
     gauge = information.gauge
     if not gauge.network.activation.kinks:
         return
-    reach = Reach(gauge, regions)
+    reach = UnitRegions(gauge, regions)
     by_chance = to_numpy(samples.fold(NearSquares(reach))[0]) <= cost
     if not by_chance.any():
         return
@@ -244,43 +224,16 @@ def _sides(
         yield Statement(Topic.SIGNIFICANCE, Kind.TESTED, False, sentence, units=units)
 
 
-def _curvature(samples: Samples, information: Information, variance: float, rng: np.random.Generator) -> Statement:
-    """Σ w r² at θ ± R L v against what it should be, for random v and for each unit's least certain direction."""
-    gauge, radius, random = information.gauge, 4.0, 8
-    L = math.sqrt(variance) * information.half_inverse
-    v = rng.standard_normal((random, L.shape[1]))
-    steps = [v @ L.T / np.linalg.norm(v, axis=1, keepdims=True)]
-    for i in range(gauge.network.n_units):
-        at = gauge.coordinates(i)
-        values, vectors = np.linalg.eigh(L[at] @ L[at].T)
-        worst = L @ (L[at].T @ vectors[:, -1]) / math.sqrt(max(values[-1], TINY))
-        steps.append(np.stack([worst, -worst]))
-    delta = radius * np.concatenate(steps)
-    risks = 2.0 * to_numpy(samples.fold(Risk(gauge.perturbed(delta)))[0])
-    slope = 2.0 * delta @ information.gradient
-    ratio = (risks - information.rss - slope) / max(variance * radius**2, TINY)
-    low, high = LIMITS.linearity
-    bad = ~((ratio >= low) & (ratio <= high))
-    units = tuple(np.flatnonzero(bad[random:].reshape(-1, 2).any(axis=1)).tolist())
-    sentence = (
-        f"On the regions' boundaries the squared error is between {ratio.min():.2g} and {ratio.max():.2g} of its quadratic "
-        "approximation."
-        if not bad.any()
-        else f"Within the regions of {named(units, verb=False)} the squared error is not quadratic ({ratio.min():.2g} to "
-        f"{ratio.max():.2g} of it), so that they cannot be trusted; give more rows."
-    )
-    return Statement(Topic.CURVATURE, Kind.TESTED, not bad.any(), sentence, float(ratio.max()), high, units)
-
-
 def _wide(gauge: Gauge, i: int, region: np.ndarray, fit: LackOfFit) -> np.ndarray:
     """A region that holds e + s for all e of the given one and all s that a unit which the rows do not show would add.
 
     Nearly parallel probes are few, and their directions random: the longest of their shifts counts for all directions.
     """
     at, scale = gauge.coordinates(i), _scale(gauge, i)
-    size = float(np.max(np.linalg.norm(fit.splits[at, i] / scale[:, None], axis=0), initial=0.0))
-    others = np.delete(fit.splits[at], i, axis=1).reshape(len(at), -1)
-    return enclosing(region, np.hstack([fit.shifts[at], others]), np.diag((size * scale) ** 2))
+    shifts, splits = (np.nan_to_num(v[at], posinf=UNBOUNDED, neginf=-UNBOUNDED) for v in (fit.shifts, fit.splits))
+    size = float(np.max(np.linalg.norm(splits[:, i] / scale[:, None], axis=0), initial=0.0))
+    others = np.delete(splits, i, axis=1).reshape(len(at), -1)
+    return enclosing(region, np.hstack([shifts, others]), np.diag((size * scale) ** 2))
 
 
 def _scale(gauge: Gauge, i: int) -> np.ndarray:

@@ -102,7 +102,7 @@ class Box:
 
 
 @dataclass(frozen=True, eq=False)
-class Reach:
+class UnitRegions:
     """δᵀR⁻¹δ ≤ 1 for the coordinates of every unit, R one of several."""
 
     gauge: Gauge
@@ -124,7 +124,7 @@ class Reach:
 class Near:
     """The number of rows on which a unit within reach has its kink; `without` sets their weights to zero."""
 
-    box: Box | Reach
+    box: Box | UnitRegions
 
     @property
     def floats_per_row(self) -> int:
@@ -147,7 +147,7 @@ class Near:
         return xp.any(gaps <= reach, axis=1)
 
 
-def kink_gaps(X: Array, box: Box | Reach) -> tuple[Array, Array]:
+def kink_gaps(X: Array, box: Box | UnitRegions) -> tuple[Array, Array]:
     """|zᵢ − kink| of the nearest kink, and what it may change by: (m, k) both."""
     xp, net = array_namespace(X), box.gauge.network
     z = Students.of(net).like(X).preactivations(X)[:, 0, :]
@@ -160,7 +160,7 @@ class NearSquares:
     """Σ w (aᵢ (zᵢ − kink))² over the rows within reach of unit i's kink, (k,): what it costs to put them on the other side, up
     to the jump of φ′."""
 
-    reach: Reach
+    reach: UnitRegions
 
     @property
     def floats_per_row(self) -> int:

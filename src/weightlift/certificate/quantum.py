@@ -20,7 +20,7 @@ from weightlift.network import Network
 from weightlift.risk import Students
 from weightlift.samples import Block, Samples, Sums
 
-DECIMALS = 10
+DECIMALS = 10  # places that are looked for; beyond, float64 has too few digits left to tell
 PRECISIONS = (("half", np.float16, 2.0**-10), ("single", np.float32, 2.0**-23))  # and the spacing of numbers near one
 WORDS = (
     *(f"multiples of 1e-{m}" for m in range(DECIMALS)),

@@ -66,6 +66,26 @@ class Scores:
 
 
 @dataclass(frozen=True, eq=False)
+class DecidingRows:
+    """(m, p) the rows √w J L whose leverage is above a limit; at most p/limit of them."""
+
+    gauge: Gauge
+    half_inverse: np.ndarray
+    limit: float
+
+    @property
+    def floats_per_row(self) -> int:
+        return 3 * self.gauge.size + 8 * self.gauge.network.n_units
+
+    def __call__(self, block: Block) -> Sums:
+        rows = WhiteRows.of(block, self.gauge, self.half_inverse)
+        return (to_numpy(rows.white)[to_numpy(rows.leverage) > self.limit],)
+
+    def merge(self, left: Sums, right: Sums) -> Sums:
+        return (np.concatenate([left[0], right[0]]),)
+
+
+@dataclass(frozen=True, eq=False)
 class SharedLeverages:
     """Keys of the inputs and their leverages, each summed over the copies of an input, whose rows of J are parallel.
 

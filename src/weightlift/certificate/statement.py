@@ -100,9 +100,13 @@ class Statement:
     limit: float = math.nan
     units: tuple[int, ...] = ()  # () = all
 
+    @property
+    def mark(self) -> str:
+        """The ground of a statement that holds; else that it fails, or could not be examined."""
+        return {True: self.kind.name, False: "FAILS", None: "UNEXAMINED"}[self.holds]
+
     def __str__(self) -> str:
-        mark = {True: self.kind.name, False: "FAILS", None: "UNEXAMINED"}[self.holds]
-        return f"{mark:<10} {self.sentence}"
+        return f"{self.mark:<10} {self.sentence}"
 
 
 def status_of_units(statements: Iterable[Statement], n_units: int) -> tuple[Status, ...]:

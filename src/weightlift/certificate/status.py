@@ -8,6 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
+from weightlift import markup
+from weightlift.certificate.joint_distances import joint_distances
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.statement import Kind, Statement, Status, Topic, named, status_of_units
 from weightlift.evidence.gauge import Gauge
@@ -147,15 +149,20 @@ class Certificate:
     def _class(self) -> str:
         parts = [name for name, free in (("biases", self.bias), ("offset", self.offset)) if not free]
         without = f" without {' or '.join(parts)}" if parts else " with biases and offset"
-        k = self.network.n_units
-        return f"networks of at most {k} {self.network.activation.name} unit{'s' * (k != 1)}{without}"
+        k, m = self.network.n_units, self.network.n_outputs
+        several = f" and {m} outputs" if m > 1 else ""
+        beside = ", beside a linear part" if self.network.V is not None else ""
+        return f"networks of at most {k} {self.network.activation.name} unit{'s' * (k != 1)}{several}{without}{beside}"
 
     def adding(self, *statements: Statement) -> Certificate:
         """The certificate with further statements, the first ones to be read."""
         return replace(self, statements=(*statements, *self.statements))
 
     def refused(self, *sentences: str) -> Certificate:
-        """The certificate withdrawn, whatever it said, for these reasons."""
+        """The certificate withdrawn, whatever it said, for these reasons.
+
+        sentences  the reasons, one each
+        """
         objections = (Statement(Topic.OTHER, Kind.TESTED, False, sentence) for sentence in sentences)
         return replace(self.adding(*objections), precision=None, regions=None, wide_regions=None)
 
@@ -225,6 +232,9 @@ class Certificate:
         k = self.network.n_units
         if other.n_inputs != self.network.n_inputs or other.activation != self.network.activation or not self.certified_units:
             return np.full((k, other.n_units), np.inf)
+        if self.network.a.ndim == 2 or self.network.V is not None:
+            assert self.precision is not None
+            return joint_distances(self.network, other, self.precision, regions)
         mine = Gauge.of(self.network, bias=self.bias, offset=self.offset)
         theirs = Gauge.of(other, bias=self.bias, offset=self.offset)
         columns = []
@@ -243,9 +253,17 @@ class Certificate:
             return math.inf
         if regions is not None:
             delta = own - theta
-            return math.sqrt(max(0.0, min(float(delta @ np.linalg.solve(R[i], delta)) for R in regions)))
+            squares = [float(delta @ np.linalg.solve(R[i], delta)) for R in regions]
+            return math.sqrt(max(min(squares), 0.0)) if np.isfinite(squares).all() else math.inf
         assert self.precision is not None
         return gauge.relative_distance(own, theta) / float(self.precision[i])
+
+    def _repr_html_(self) -> str:
+        grounds = ((s.mark, s.sentence) for s in self.statements)
+        body = markup.table(["ground", "statement"], grounds, words=True)
+        if self.certified_units and self.precision is not None:
+            body += f"<p>Relative precision of the units: {', '.join(markup.number(p) for p in self.precision.tolist())}.</p>"
+        return markup.verdict(self.status.name, self.headline, body + markup.listing(f"up to {s}" for s in self.symmetries))
 
     def __str__(self) -> str:
         e = self.evidence

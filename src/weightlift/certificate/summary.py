@@ -1,29 +1,75 @@
-"""The table of an `Inference`: as text, as HTML, as a data frame."""
+"""The table of an `Inference`: as text, as HTML, as a data frame; with the certificate's objection first."""
 
 from __future__ import annotations
 
-import html
-import math
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from weightlift import markup
+from weightlift.certificate.parameters import Estimates
+from weightlift.certificate.statement import Status, named
+from weightlift.errors import NotFiniteError, WeightliftError
+from weightlift.network import Network
+from weightlift.samples import Columns
 
 if TYPE_CHECKING:
     from weightlift.certificate.inference import Inference
+    from weightlift.certificate.status import Certificate
 
 CAVEATS = (
     "The numbers hold for a least-squares fit at a regular minimum, to first order; see the certificate.",
+    "An interval is for one parameter at its level; the certificate's regions are for all coordinates of a unit at once, at "
+    "99.99 %, and therefore several times wider.",
     "The robust covariance allows for noise whose size depends on x, not for a wrong model.",
     "Units are in normal form: w of length one and the size in a, if the activation is homogeneous.",
     "p-values test that a parameter is zero; whether a unit exists is for the certificate (at a = 0 it has no direction).",
 )
 
 
+def summarize(
+    network: Network,
+    certificate: Certificate,
+    inferred: Callable[[], Inference],
+    level: float = 0.95,
+    columns: Columns | None = None,
+) -> Summary:
+    """The table of a judged network: the certificate's objection first, and where `inferred` raises, no standard errors.
+
+    level    the probability with which an interval covers
+    columns  names of the columns, where they have any
+    """
+    caveats: tuple[str, ...] = ()
+    if not certificate:
+        doubt = named(certificate.ambiguous_units) if certificate.status is Status.AMBIGUOUS else "The network is"
+        reason = certificate.failing[0].sentence if certificate.failing else ""
+        caveats = (f"{doubt} {certificate.status.name}: {reason} The numbers describe this fit.",)
+    try:
+        return Summary(inferred(), level, caveats)
+    except WeightliftError as error:
+        bias, offset = certificate.bias or bool(network.b.any()), certificate.offset or bool(np.any(network.c))
+        why = f"There are no standard errors: {error}"
+        with suppress(NotFiniteError):  # sizes near the ends of double precision stay where they are
+            network = network.normalized()
+        table = Estimates(network, bias, offset, certificate.n_rows, why, columns or Columns())
+        return Summary(table, level, caveats)
+
+
 @dataclass(frozen=True, eq=False)
 class Summary:
     """Printed, it is a table in the manner of regression software; in a notebook it is one in HTML."""
 
-    inference: Inference
+    inference: Inference | Estimates
     level: float
+    caveats: tuple[str, ...] = ()  # to be read before the table
+
+    def named(self, inputs: Sequence[str]) -> Summary:
+        """The same with the inputs' names."""
+        return replace(self, inference=self.inference.named(tuple(map(str, inputs))))
 
     def columns(self) -> dict[str, list[Any]]:
         """The table as a dictionary of columns."""
@@ -49,49 +95,33 @@ class Summary:
             return columns
         return pandas.DataFrame(columns).set_index("parameter")
 
-    def header(self) -> list[tuple[str, str]]:
-        """Names and values above the table."""
-        r = self.inference
-        return [
-            ("Model", f"{r.network.n_units} units, {r.network.activation.name}"),
-            ("Inputs", str(r.network.n_inputs)),
-            ("Rows", str(r.n_rows)),
-            ("Parameters", str(r.n_parameters)),
-            ("Covariance", "robust (HC1)" if r.robust else "classical"),
-            ("Noise std", _number(r.noise_std)),
-            ("R² (uncentred)", _number(1 - r.rss / r.tss if r.tss else math.nan)),
-            ("Log-likelihood", _number(r.log_likelihood)),
-            ("AIC", _number(r.aic)),
-            ("BIC", _number(r.bic)),
-            ("Cramér–Rao bound", _number(r.cramer_rao)),
-            ("Robust error/bound", _number(r.efficiency)),
-        ]
-
     def __str__(self) -> str:
         columns = self.columns()
         cells = [[name, *(_cell(v) for v in values)] for name, values in columns.items()]
         widths = [max(len(cell) for cell in column) for column in cells]
         rows = ["  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in zip(*cells, strict=True)]
         rule = "=" * len(rows[0])
-        header = self.header()
-        half = (len(header) + 1) // 2
+        facts = self.inference.facts()
+        half = (len(facts) + 1) // 2
+        width = max(20, *(len(value) + 2 for _, value in facts[:half]))
         above = [
-            f"{left[0]:20}{left[1]:<20}{right[0]:20}{right[1]}"
-            for left, right in zip(header[:half], header[half:], strict=True)
+            f"{left[0]:20}{left[1]:<{width}}{right[0]:20}{right[1]}"
+            for left, right in zip_longest(facts[:half], facts[half:], fillvalue=("", ""))
         ]
         notes = [f"[{i}] {caveat}" for i, caveat in enumerate(CAVEATS, 1)]
-        return "\n".join([rule, *above, rule, rows[0], "-" * len(rule), *rows[1:], rule, *notes])
+        first = [f"! {caveat}" for caveat in self.first]
+        return "\n".join([*first, rule, *above, rule, rows[0], "-" * len(rule), *rows[1:], rule, *notes])
+
+    @property
+    def first(self) -> tuple[str, ...]:
+        """What is to be read before the table."""
+        return (*self.caveats, *self.inference.remarks())
 
     def _repr_html_(self) -> str:
         columns = self.columns()
-        above = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>" for name, value in self.header())
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(_cell(value))}</td>" for value in row) + "</tr>"
-            for row in zip(*columns.values(), strict=True)
-        )
-        notes = "".join(f"<li>{html.escape(caveat)}</li>" for caveat in CAVEATS)
-        return f"<table>{above}</table><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><ol>{notes}</ol>"
+        above = markup.table(["", ""], self.inference.facts(), words=True)
+        first = "".join(f"<p><strong>{markup.escaped(caveat)}</strong></p>" for caveat in self.first)
+        return f"{first}{above}{markup.table(list(columns), zip(*columns.values(), strict=True))}{markup.listing(CAVEATS)}"
 
 
 def _cell(value: Any) -> str:
@@ -99,4 +129,4 @@ def _cell(value: Any) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:.4g}"
+    return "–" if value != value else f"{value:.4g}".replace("inf", "∞")

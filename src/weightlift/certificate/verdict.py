@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from weightlift.arguments import generator
+from weightlift.arguments import flag, generator
 from weightlift.certificate.heldout import HeldOut
 from weightlift.certificate.joint import certify_joint
 from weightlift.certificate.lack_of_fit import UnitSquares
@@ -71,6 +71,9 @@ def certify(
     source or (X, y); tries: the how manieth candidate this is that is held against them.
     Rows of weight zero do not count, copies of a row count once, and a common factor of the weights does not matter.
 
+    sample_weight  (n,) ≥ 0, counts or inverse variances
+    rng            a seed or a generator, for the search for rivals
+
     >>> from weightlift import draw, teachers
     >>> net = teachers.conditioned(6, 2, activation="relu", rng=1)
     >>> X, y = draw(net, 100, rng=2)
@@ -98,13 +101,13 @@ def certify(
     with np.errstate(all="ignore"):  # values that overflow are reported, not warned about
         lines = _assumptions(network, bias, offset)
         blank = Certificate(network, bias, offset, lines, Evidence(), symmetries=symmetries(network))
-        return _Case(blank, samples, HeldOut.of(heldout, samples, network), int(tries), generator(rng)).certificate()
+        return _Case(blank, samples, HeldOut.of(heldout, samples, network, bias=bias), int(tries), generator(rng)).certificate()
 
 
 def _free(network: Network, bias: bool | None, offset: bool | None) -> tuple[bool, bool]:
     """Whether b and c were fitted, as told or as the network shows."""
-    bias = bool(np.any(network.b)) if bias is None else bool(bias)
-    offset = bool(np.any(network.c)) if offset is None else bool(offset)
+    bias = bool(np.any(network.b)) if bias is None else flag("bias", bias)
+    offset = bool(np.any(network.c)) if offset is None else flag("offset", offset)
     if np.any(network.b) and not bias:
         raise ArgumentError("bias=False, but the network has biases; pass bias=True.")
     if np.any(network.c) and not offset:
@@ -139,14 +142,16 @@ class _Case:
         this = this._stating(_enough(distinct, p, self.heldout.rows), _finite(energy / self.samples.total, level, error))
         if this.known.failing:
             return this.known
-        fewer = _Reduced.of(network, self.samples, bias, offset)
+        explained = level <= LIMITS.rounding
+        faint = error / LIMITS.precision**2 if explained else 0.0  # a is known to (error/Σ w (a φ)²)^½ at best
+        fewer = _Reduced.of(network, self.samples, bias, offset, faint)
         if fewer.statement is not None:
             this = this._stating(fewer.statement)
         if fewer.network is None:
             return this.known
         part = this._of_standard_inputs(fewer)
-        if level <= LIMITS.rounding:
-            return part.exact(math.sqrt(error), 0.0)
+        if explained:
+            return part.exact(math.sqrt(error) + fewer.lost, 0.0)
         return part.otherwise(self.samples.total**2 / squares)
 
     def _of_standard_inputs(self, fewer: _Reduced) -> _Part:
@@ -280,14 +285,14 @@ class _Part:
         if len({i for s in claim.known.failing for i in s.units} & set(kept.tolist())) == len(kept):
             return claim.known  # nothing is left to be claimed
         margin = (LIMITS.rival + 2 * math.log(2) * len(kept)) * fit.variance
-        findings = self._below(self.information.rss + margin, claim)
+        findings = self._below(self.information.rss + margin, claim, fit.regions)
         return self._against(findings, claim._stating(self._better(findings, margin)))
 
-    def _below(self, ceiling: float, case: _Case) -> tuple[Finding, ...]:
+    def _below(self, ceiling: float, case: _Case, regions: np.ndarray | None = None) -> tuple[Finding, ...]:
         """Rivals with Σ w r² below the ceiling; a refit that ends inside the claim is none."""
         claim = case._stating(of_finding(NONE_BELOW)).known
         found = []
-        for finding in examine_noisy(self.samples, self.gauge, ceiling, rng=case.rng):
+        for finding in examine_noisy(self.samples, self.gauge, ceiling, regions):
             apart = tuple(rival for rival in finding.rivals if not self._inside(claim, rival))
             if apart or not finding.rivals:
                 found.append(replace(finding, rivals=apart))
@@ -352,13 +357,16 @@ class _Reduced:
     kept: np.ndarray  # (k′,) where its units stand in the network that was given
     n_units: int
     statement: Statement | None = None
+    lost: float = 0.0  # (Σ w (a φ)²)^½ of the units that are below rounding errors
 
     @classmethod
-    def of(cls, network: Network, samples: Samples, bias: bool, offset: bool) -> _Reduced:
+    def of(cls, network: Network, samples: Samples, bias: bool, offset: bool, floor: float) -> _Reduced:
+        """floor: Σ w (a φ)² up to which a unit is not seen."""
         k = network.n_units
         squares = to_numpy(samples.fold(UnitSquares(Gauge(network, Gauge.of(network, bias=bias, offset=offset).free)))[0])
         findings = irreducible(network, tol=1e-14, near=1e-14).exact
-        unseen = {int(i) for i in np.flatnonzero(~(squares > 0))} | {f.units[0] for f in findings if f.kind is Redundancy.ZERO}
+        unseen = {int(i) for i in np.flatnonzero(~(squares > floor))}
+        unseen |= {f.units[0] for f in findings if f.kind is Redundancy.ZERO}
         doubles = [f.units for f in findings if f.kind is Redundancy.DUPLICATE and not unseen & set(f.units)]
         if not unseen and not doubles:
             return cls(network, np.arange(k), k)
@@ -368,10 +376,11 @@ class _Reduced:
                 merged, drop = _merged(merged, i, j), drop | {j}
         kept = np.array([i for i in range(k) if i not in drop], dtype=int)
         units = tuple(sorted(unseen | {i for pair in doubles for i in pair}))
-        what = "zero on every row" if not doubles else "zero on every row, or the same up to a factor"
+        what = "zero on every row, or too small beside rounding errors" + ", or the same up to a factor" * bool(doubles)
         sentence = f"{named(units)} {what}: use fewer units. What follows is about networks of at most {len(kept)}."
         statement = Statement(Topic.SUPERFLUOUS, Kind.TESTED, False, sentence, len(units), 0, units)
-        return cls(_some(merged, kept) if len(kept) else None, kept, k, statement)
+        lost = float(np.sqrt(np.where(squares > floor, 0.0, squares)).sum())
+        return cls(_some(merged, kept) if len(kept) else None, kept, k, statement, lost)
 
     @property
     def range(self) -> range:

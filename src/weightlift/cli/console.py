@@ -8,7 +8,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from weightlift.recovery import Event
 
-USAGE, NOT_CERTIFIED = 2, 3
+USAGE, NOT_CERTIFIED, INTERRUPTED = 2, 3, 130
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing output file.")]
@@ -39,6 +39,9 @@ class Commands(TyperGroup):
         except (WeightliftError, OSError, MemoryError) as error:
             typer.echo(f"Error: {_sentence(error)}", err=True)
             raise typer.Exit(USAGE) from error
+        except KeyboardInterrupt as error:
+            typer.echo("Stopped before the end; no result was written.", err=True)
+            raise typer.Exit(INTERRUPTED) from error
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(self.commands)
@@ -61,8 +64,21 @@ def print_parts(*parts: Any) -> None:
         out.print(part)
 
 
+class Remembered:
+    """A callback that remembers the last event: what there is when somebody interrupts."""
+
+    def __init__(self, show: Callable[[object], object]) -> None:
+        self.show, self.last = show, None
+
+    last: Event | None
+
+    def __call__(self, event: Event) -> None:
+        self.last = event
+        self.show(event)
+
+
 @contextmanager
-def working(text: str) -> Iterator[Callable[[Event], None]]:
+def working(text: str) -> Iterator[Remembered]:
     """A spinner with the time on a terminal, nothing in a pipe; warnings become sentences on stderr.
 
     Yields what a recovery may be given as its callback: the spinner then says where it stands.
@@ -73,9 +89,10 @@ def working(text: str) -> Iterator[Callable[[Event], None]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-        with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as progress:
-            task = progress.add_task(text, total=None)
-            yield lambda event: progress.update(task, description=f"{text}: {event}")
+        progress = Progress(*columns, console=out, transient=True)
+        task = progress.add_task(text, total=None)
+        with progress if out.is_terminal else nullcontext():
+            yield Remembered(lambda event: progress.update(task, description=f"{text}: {event}"))
     for message in dict.fromkeys(str(w.message) for w in caught):
         typer.echo(f"Warning: {message}", err=True)
 
@@ -85,15 +102,26 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(_plain(value), ensure_ascii=False, allow_nan=False))
 
 
-def check_output(path: Path, *, force: bool, suffixes: tuple[str, ...]) -> None:
+def check_output(path: Path | None, *, force: bool, suffixes: tuple[str, ...], option: str = "--out") -> None:
     """Refuse an output before any work is done: of an unknown kind, in no folder, or there already."""
+    if path is None:
+        return
     if path.suffix.lower() not in suffixes:
-        raise typer.BadParameter(f"{path} must end in {' or '.join(suffixes)}.", param_hint="--out")
+        raise typer.BadParameter(f"{path} must end in {' or '.join(suffixes)}.", param_hint=option)
     folder = path.absolute().parent
     if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise typer.BadParameter(f"the folder {folder} does not exist, or cannot be written to.", param_hint="--out")
+        raise typer.BadParameter(f"the folder {folder} does not exist, or cannot be written to.", param_hint=option)
     if path.is_dir() or (path.exists() and not force):
-        raise typer.BadParameter(f"{path} exists; name another, or add --force.", param_hint="--out")
+        raise typer.BadParameter(f"{path} exists; name another, or add --force.", param_hint=option)
+
+
+def failure(write: Callable[[], object]) -> OSError | None:
+    """Why an output could not be written, if it could not: what was found is printed before that is raised."""
+    try:
+        write()
+    except OSError as error:
+        return error
+    return None
 
 
 def _sentence(error: BaseException) -> str:

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import csv
+import math
+import re
 import warnings
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
 from weightlift.errors import ArgumentError, FileFormatError
+from weightlift.samples import ArraySamples, Columns
+from weightlift.samples.arrays import from_arrays
 
+MAX_EXPANSION, FREE_BYTES = 100, 2**26  # numbers that are not all alike compress to more than a hundredth
+DAMAGED = (ValueError, TypeError, EOFError, SyntaxError, RuntimeError, zipfile.BadZipFile, zlib.error)  # what NumPy may raise
 DELIMITERS = (",", ";", "\t")
 
 
@@ -33,6 +41,11 @@ class Table:
         columns = self._targets(target)
         y = self.values[:, columns[0]] if len(columns) == 1 else self.values[:, columns]
         return np.delete(self.values, columns, axis=1), y
+
+    def source(self, target: str) -> ArraySamples:
+        """The rows, with the names of their columns."""
+        X, y = self.split(target)
+        return from_arrays(X, y, columns=Columns(*self.split_names(target)))
 
     def split_names(self, target: str) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
         """The names of the inputs and of the targets; None for a file that has none, or the same twice."""
@@ -58,7 +71,7 @@ class Table:
         wanted = [target] if target in self.names or "," not in target else [name.strip() for name in target.split(",")]
         columns = [self._index(name) for name in wanted]
         if len(set(columns)) < len(columns):
-            raise ArgumentError(f"--target {target} names a column twice.")
+            raise ArgumentError(f"--target {target} names a column twice; name it once.")
         if len(self.names) == len(columns):
             only = f"{self.names[0]!r} is the only column" if len(columns) == 1 else "every column is a target"
             raise ArgumentError(f"{only}; inputs stand beside the target, a column each.")
@@ -93,7 +106,7 @@ def read_table(path: Path) -> Table:
         raise FileFormatError(f"{path}: the suffix must be one of {', '.join(readers)}.")
     table = reader(path)
     if not table.values.size:
-        raise FileFormatError(f"{path} has no rows.")
+        raise FileFormatError(f"{path} has no rows; give it some.")
     return table
 
 
@@ -110,14 +123,27 @@ def _read_text(path: Path) -> Table:
             with warnings.catch_warnings(action="ignore"):  # of no rows, which the caller reports
                 values = np.loadtxt(file, delimiter=delimiter, ndmin=2, comments=None, quotechar='"')
     except UnicodeDecodeError as error:
-        raise FileFormatError(f"{path} is not a text file in UTF-8.") from error
+        raise FileFormatError(f"{path} must be a text file in UTF-8.") from error
     except csv.Error as error:
-        raise FileFormatError(f"{path} is no table: {error}.") from error
+        raise FileFormatError(f"{path} must be a table ({error}).") from error
     except ValueError as error:
-        raise FileFormatError(f"{path}{' below its header' if header else ''}: {error}") from error
+        raise FileFormatError(f"{path} must hold numbers: {_place(str(error), cells if header else None)}") from error
     if header and values.size and len(cells) != values.shape[1]:
-        raise FileFormatError(f"{path}: the header has {len(cells)} columns and the rows {values.shape[1]}.")
+        raise FileFormatError(f"{path}: the header has {len(cells)} columns and the rows {values.shape[1]}; they must agree.")
     return _numbered(values, tuple(cells) if header else None)
+
+
+def _place(sentence: str, names: list[str] | None) -> str:
+    """NumPy's sentence with its place in our words: rows from 0, a header not counted; columns by name, else from 0."""
+    below = "counted from 0" + (" below the header" if names else "")
+    if changed := re.search(r"columns changed from (\d+) to (\d+) at row (\d+)", sentence):
+        before, after, row = (int(v) for v in changed.groups())  # here NumPy counts rows from 1
+        return f"row {row - 1}, {below}, has {after} columns, and those before it {before}."
+    if (found := re.search(r"(.*) at row (\d+), column (\d+)", sentence)) is None:
+        return sentence
+    row, column = int(found[2]), int(found[3]) - 1
+    named = repr(names[column]) if names and column < len(names) else f"{column}"
+    return f"{found[1]} in column {named}, row {row}, {below}."
 
 
 def _read_parquet(path: Path) -> Table:
@@ -131,15 +157,15 @@ def _read_parquet(path: Path) -> Table:
         with path.open("rb") as file:
             table = parquet.read_table(file)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise FileFormatError(f"{path} is damaged, or not a Parquet file: {error}") from error
+        raise FileFormatError(f"{path} is damaged, or not a Parquet file; write it again ({error}).") from error
     columns = []
     for name, column in zip(table.column_names, table.columns, strict=True):
         try:
             columns.append(column.cast(pa.float64(), safe=False).to_numpy())
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise FileFormatError(f"{path}: column {name!r} holds {column.type}, not numbers.") from error
+            raise FileFormatError(f"{path}: column {name!r} must hold numbers, not {column.type}.") from error
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-            raise FileFormatError(f"{path}: column {name!r} holds text, not numbers.")
+            raise FileFormatError(f"{path}: column {name!r} must hold numbers, not text.")
     values = np.column_stack(columns) if columns else np.empty((0, 0))
     return _numbered(values, tuple(table.column_names))
 
@@ -164,12 +190,33 @@ def _read_npz(path: Path) -> Table:
 
 def _arrays(path: Path) -> dict[str, np.ndarray]:
     """All arrays of a file; pickled ones are refused."""
+    size = path.stat().st_size
     try:
         with path.open("rb") as file:
-            content = np.load(file, allow_pickle=False)
-            return {"array": content} if isinstance(content, np.ndarray) else {name: content[name] for name in content.files}
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise FileFormatError(f"{path} is damaged, or holds something else than numbers: {error}") from error
+            if not zipfile.is_zipfile(file):
+                file.seek(0)
+                return {"array": _array(file, size)}
+            with zipfile.ZipFile(file) as members:
+                whole = sum(member.file_size for member in members.infolist())
+                if whole > MAX_EXPANSION * size + FREE_BYTES:
+                    raise ValueError(f"it expands to {whole:,} bytes, more than {MAX_EXPANSION} times its size")
+                listed = [m for m in members.infolist() if m.filename.endswith(".npy")]
+                return {m.filename.removesuffix(".npy"): _array(members.open(m), m.file_size) for m in listed}
+    except DAMAGED as error:
+        raise FileFormatError(f"{path} is damaged, or holds something else than numbers; save it again ({error}).") from error
+
+
+def _array(file: IO[bytes], size: int) -> np.ndarray:
+    """The array of an NPY file of that size; one that says to be larger is refused before memory is asked for."""
+    version = np.lib.format.read_magic(file)
+    header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = header(file)
+    if dtype.hasobject:
+        raise ValueError("its array holds pickled objects")
+    if math.prod(shape) * dtype.itemsize > size:
+        raise ValueError(f"its array says to have the shape {shape}, and there are {size:,} bytes")
+    file.seek(0)
+    return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
 
 
 def _matrix(path: Path, name: str, array: np.ndarray) -> np.ndarray:

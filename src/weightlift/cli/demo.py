@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from weightlift.cli.console import NOT_CERTIFIED, Force, Json, check_output, print_json, print_parts, working
+from weightlift.cli.console import NOT_CERTIFIED, Force, Json, check_output, failure, print_json, print_parts, working
 from weightlift.cli.limits import LIMITS
 from weightlift.cli.report import leading, leading_title, new_table, recovery_json, stage_table, verdict
 
@@ -65,11 +65,14 @@ def demo(
         from weightlift.cli.figure import figure
         from weightlift.files import write_atomically
 
-        write_atomically(path, figure(result, kind=path.suffix[1:].lower()))
+        picture = figure(result, kind=path.suffix[1:].lower())
+    unwritten = failure(lambda: write_atomically(path, picture))
     if as_json:
-        print_json(_json(result, path))
+        print_json(_json(result, None if unwritten else path))
     else:
-        _show(result, path)
+        _show(result, None if unwritten else path)
+    if unwritten:
+        raise unwritten
     if not result.recovery.certificate:
         raise typer.Exit(NOT_CERTIFIED)
 
@@ -120,7 +123,7 @@ def _run(units: int, inputs: int, rows: int | None, activation: str, noise: floa
     return DemoResult(truth, rows, noise, seed, recovery, seconds, risk, AlignedUnits.of(recovery.network, truth), routes)
 
 
-def _show(result: DemoResult, path: Path) -> None:
+def _show(result: DemoResult, path: Path | None) -> None:
     net = result.truth
     noise = f" with noise of standard deviation {result.noise:g}" if result.noise else ""
     size = f"{net.n_units} unit{'s' * (net.n_units > 1)}, {net.n_inputs} input{'s' * (net.n_inputs > 1)}"
@@ -130,7 +133,7 @@ def _show(result: DemoResult, path: Path) -> None:
     )
     stages, answer = stage_table(result.recovery, result.seconds), verdict(result.recovery.certificate)
     others = [_route_table(result)] if result.routes else []
-    print_parts(problem, _unit_table(result.units), stages, answer, *others, f"Figure: {path}")
+    print_parts(problem, _unit_table(result.units), stages, answer, *others, *([] if path is None else [f"Figure: {path}"]))
 
 
 def _unit_table(units: AlignedUnits) -> Table:
@@ -165,7 +168,7 @@ def _route_table(result: DemoResult) -> Table:
     return table
 
 
-def _json(result: DemoResult, path: Path) -> dict[str, Any]:
+def _json(result: DemoResult, path: Path | None) -> dict[str, Any]:
     units, found = result.units, result.units.match
     return {
         "problem": {
@@ -200,5 +203,5 @@ def _json(result: DemoResult, path: Path) -> dict[str, Any]:
             }
             for route in result.routes
         ],
-        "figure": str(path),
+        "figure": None if path is None else str(path),
     }

@@ -59,8 +59,7 @@ def diagnose(
 
             found = room.network(Network.load(file), n=rows, offset=offset or None)
         else:
-            X, y = _samples(file, target)
-            found = room.data(X, y, n_units=units, activation=activation, bias=bias, offset=offset)
+            found = room.data(_samples(file, target), n_units=units, activation=activation, bias=bias, offset=offset)
         if out is not None:
             from weightlift.files import write_atomically
 
@@ -77,7 +76,7 @@ def _samples(file: Path, target: str | None) -> Any:
     table = read_table(file)
     if (column := table.target if target is None else target) is None:
         raise typer.BadParameter(f"name the column of y; there are {table.listing}.", param_hint="--target")
-    return table.split(column)
+    return table.source(column)
 
 
 def _table(found: Diagnosis) -> Any:

@@ -9,7 +9,17 @@ from typing import Annotated, Any
 
 import typer
 
-from weightlift.cli.console import NOT_CERTIFIED, Force, Json, check_output, print_json, print_parts, working
+from weightlift.cli.console import (
+    INTERRUPTED,
+    NOT_CERTIFIED,
+    Force,
+    Json,
+    check_output,
+    failure,
+    print_json,
+    print_parts,
+    working,
+)
 from weightlift.cli.report import network_json, network_table, verdict
 
 SUFFIXES = (".safetensors",)
@@ -47,33 +57,51 @@ def extract(
         check_output(out, force=force, suffixes=SUFFIXES)
     width: int | str = int(units) if units.isdecimal() else units
     oracle = _oracle(model)
-    with working("extracting"):
+    asked = [0]  # queries so far
+    with working("extracting") as told:
         import weightlift as wl
 
-        found = wl.extract(
-            oracle,
-            inputs,
-            n_units=width,
-            activation=activation,
-            budget=budget,
-            center=center,
-            scale=scale,
-            batch_size=batch_size,
-            retries=retries,
-            journal=journal,
-            max_time=max_time or None,
-            rng=seed,
-        )
-    if out is not None:
-        found.network.save(out)
+        def progress(queries: int) -> None:
+            asked[0] = queries
+            told.show(f"{queries} queries")
+
+        try:
+            found = wl.extract(
+                oracle,
+                inputs,
+                n_units=width,
+                activation=activation,
+                budget=budget,
+                center=center,
+                scale=scale,
+                batch_size=batch_size,
+                retries=retries,
+                journal=journal,
+                max_time=max_time or None,
+                callback=progress,
+                rng=seed,
+            )
+        except KeyboardInterrupt:
+            typer.echo(_kept(asked[0], journal), err=True)
+            raise typer.Exit(INTERRUPTED) from None
+    unwritten = None if out is None else failure(lambda: found.network.save(out))
     if as_json:
-        print_json(_json(found, out))
+        print_json(_json(found, None if unwritten else out))
     else:
         cost = f"{found.queries} queries in {found.calls} calls, {found.replayed} from the journal, {found.seconds:.1f} s."
         lines = [cost, *found.notes, *(f"Not seen: {sentence}." for sentence in found.unseen)]
         print_parts(network_table(found.network), "\n".join(lines), verdict(found.certificate))
+    if unwritten:
+        raise unwritten
     if not found.certificate:
         raise typer.Exit(NOT_CERTIFIED)
+
+
+def _kept(queries: int, journal: Path | None) -> str:
+    """What is left of an interrupted extraction."""
+    if journal is None:
+        return f"Interrupted after {queries} queries; nothing was kept. --journal FILE keeps every answer."
+    return f"Interrupted after {queries} queries; their answers are in {journal}, and the same command goes on from them."
 
 
 def _oracle(model: str) -> Any:
@@ -86,7 +114,10 @@ def _oracle(model: str) -> Any:
             raise typer.BadParameter("an ONNX model needs onnxruntime; pip install 'weightlift[onnx]'.") from None
         if not Path(model).is_file():
             raise typer.BadParameter(f"there is no file {model}.")
-        return onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+        try:
+            return onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+        except Exception as error:  # onnxruntime's own error classes are not public
+            raise typer.BadParameter(f"{model} is no model that onnxruntime can run: {error}.") from None
     if suffix == ".safetensors":
         from weightlift.export import from_safetensors
 

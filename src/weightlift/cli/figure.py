@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from weightlift.cli.demo import DemoResult
 
 GREY = "#c4c4c4"
+LINE = 90  # characters of a title beside each other
 COLORS = {
     "Gauss–Newton, tensor start": BLUE,
     "gradient descent, tensor start": GREEN,
@@ -89,7 +90,8 @@ def _title(result: DemoResult) -> str:
     source = f"{net.n_units} {net.activation.name} units of {net.n_inputs} inputs from {result.rows:,} samples{noise}"
     source += f", {result.rows / result.parameters:.3g} a parameter"
     status, error = result.recovery.certificate.status.name, result.units.match.max_error
-    return f"{source}: {status}, largest unit error {error:.1e}".replace("e-", "e−")
+    found = f"{status}, largest unit error {error:.1e}".replace("e-", "e−")
+    return f"{source}:{' ' if len(source) + len(found) <= LINE else chr(10)}{found}"
 
 
 def _legend_below(ax: Axes, *, columns: int) -> None:

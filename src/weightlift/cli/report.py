@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from weightlift.cli.limits import LIMITS
@@ -10,15 +11,18 @@ if TYPE_CHECKING:
     import numpy as np
     from rich.table import Table
 
-    from weightlift.certificate import Certificate
+    from weightlift.certificate import Certificate, Summary
     from weightlift.network import Network
     from weightlift.recovery import Recovery
 
 COLORS = {"EXACT": "green", "STATISTICAL": "green", "AMBIGUOUS": "yellow", "FAILED": "red"}
 
 
-def network_table(network: Network, inputs: tuple[str, ...] | None = None) -> Table:
-    """One line a unit, in its normal form and under its number: output weight, bias, length of w, leading entries."""
+def network_table(network: Network, inputs: tuple[str, ...] | None = None, errors: Summary | None = None) -> Table:
+    """One line a unit, in its normal form and under its number: output weight, bias, length of w, leading entries.
+
+    errors: the summary whose standard errors stand beside the estimates, in brackets.
+    """
     import numpy as np
 
     network = network.normalized()
@@ -26,11 +30,22 @@ def network_table(network: Network, inputs: tuple[str, ...] | None = None) -> Ta
     several = network.a.ndim == 2
     for name in ("unit", "‖a‖" if several else "a", "b", "‖w‖", leading_title(network.n_inputs, LIMITS.shown_weights, inputs)):
         table.add_column(name, justify="right")
+    known = {} if errors is None else dict(zip(errors.columns()["parameter"], errors.columns()["std error"], strict=True))
     lengths, a = np.linalg.norm(network.W, axis=0), np.linalg.norm(network.a, axis=1) if several else network.a
+    columns = inputs or tuple(map(str, range(network.n_inputs)))
     for j in range(network.n_units):
-        numbers = (f"{v:.6g}" for v in (a[j], network.b[j], lengths[j]))
-        table.add_row(f"{j}", *numbers, leading(network.W[:, j], LIMITS.shown_weights))
+        shown = [f"{network.W[i, j]:+.4f}{_beside(known, f'w[{j},{columns[i]}]')}" for i in range(network.n_inputs)]
+        outer, bias = (f"{v[j]:.6g}{_beside(known, f'{name}[{j}]')}" for name, v in (("a", a), ("b", network.b)))
+        more = " …" if len(shown) > LIMITS.shown_weights else ""
+        table.add_row(f"{j}", outer, bias, f"{lengths[j]:.6g}", " ".join(shown[: LIMITS.shown_weights]) + more)
+    if known:
+        table.caption = "in brackets: standard errors; --summary has all of them, with 95 % intervals"
     return table
+
+
+def _beside(errors: dict[str, float], name: str) -> str:
+    """The standard error of a parameter, in brackets."""
+    return f" ({errors[name]:.2g})" if errors.get(name, math.nan) == errors.get(name) else ""
 
 
 def stage_table(recovery: Recovery, seconds: float) -> Table:
@@ -44,7 +59,7 @@ def stage_table(recovery: Recovery, seconds: float) -> Table:
     table.add_column("outcome", overflow="fold")
     for s in recovery.stages:
         risk = "–" if s.risk != s.risk else f"{s.risk:.1e}"
-        table.add_row(s.name, f"{s.width}", f"{s.starts}", f"{s.work:.0f}", f"{s.passes}", risk, escape(s.outcome))
+        table.add_row(s.name, f"{s.width}", f"{s.starts}", f"{s.work:.0f}", f"{s.passes}", risk, escape(s.outcome_in_brief))
     table.caption = "work: Gauss–Newton steps of one start; risk: E r² / E y²"
     return table
 
@@ -56,6 +71,19 @@ def width_lines(recovery: Recovery) -> list[str]:
     return [escape("\n".join(recovery.width_evidence))] if recovery.width_evidence else []
 
 
+def trial_lines(recovery: Recovery) -> list[Table]:
+    """The ranking of an exploration; none if there was none."""
+    if not recovery.trials:
+        return []
+    table = new_table("What else was tried")
+    for name, justify in (("model", "left"), ("status", "left"), ("variance left", "right")):
+        table.add_column(name, justify=justify)  # type: ignore[arg-type]
+    for trial in recovery.trials:
+        table.add_row(trial.change, trial.status.name, f"{100 * trial.left:.3g} %")
+    table.caption = "in the order of promise; variance left: E r²/(1 − p/n)², of that of the target"
+    return [table]
+
+
 def verdict(certificate: Certificate) -> str:
     """The status in its colour, what it means, and the reasons."""
     from rich.markup import escape
@@ -64,7 +92,10 @@ def verdict(certificate: Certificate) -> str:
     reasons = (f"  • {escape(reason)}" for reason in certificate.reasons)
     lines = [f"[bold {COLORS[name]}]{name}[/]  {certificate.status.value}", *reasons]
     if certificate and certificate.precision is not None:
-        lines.append(f"  • The units are claimed to a relative precision of {certificate.precision.max():.1e}.")
+        claim = f"The units are claimed to a relative precision of {certificate.precision.max():.1e}"
+        if certificate.status.name == "STATISTICAL" and certificate.noise_std is not None:
+            claim += ", for all weights of a unit at once at 99.99 %; intervals of single weights are narrower"
+        lines.append(f"  • {claim}.")
     return "\n".join(lines)
 
 
@@ -93,6 +124,7 @@ def recovery_json(recovery: Recovery, seconds: float) -> dict[str, Any]:
         "network": network_json(recovery.network),
         "stages": [vars(s) for s in recovery.stages],
         "width_evidence": recovery.width_evidence,
+        "trials": [{"change": t.change, "status": t.status.name, "left": t.left} for t in recovery.trials],
         "seconds": seconds,
     }
 

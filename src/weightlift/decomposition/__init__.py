@@ -28,6 +28,7 @@ from weightlift.decomposition.jennrich import Pencil, jennrich, shared_direction
 from weightlift.decomposition.joint_diagonalization import JointDiagonalization, joint_diagonalize
 from weightlift.decomposition.kcl import kcl
 from weightlift.decomposition.least_squares import polish
+from weightlift.decomposition.limits import LIMITS
 from weightlift.decomposition.power_iteration import power_iteration
 from weightlift.decomposition.power_method import power_method
 from weightlift.decomposition.subspace_power import flattened_range, subspace_power
@@ -62,7 +63,6 @@ OVERCOMPLETE: dict[str, Method] = {
     "power_iteration": power_iteration,
     "contracted_power": partial(power_iteration, begin="contracted"),
 }
-DEPENDENT_TRIES = 8  # rounds of eight starts: six components in five dimensions take one or two
 AUTO: tuple[Method, ...] = (kcl, partial(kcl, diagonalizer="qrj1d"))  # the second is slower, and settles in more noise
 
 
@@ -143,7 +143,7 @@ def _until_exact(rank: int, refine: bool) -> Method:
     """Least squares from fresh starts until it is exact: of an odd order there is no algebraic way known to us."""
 
     def method(R: Real, rng: np.random.Generator) -> Decomposition:
-        tries = (implicit_cp(R, rank=rank, rng=rng) for _ in range(DEPENDENT_TRIES))
+        tries = (implicit_cp(R, rank=rank, rng=rng) for _ in range(LIMITS.dependent_tries))
         best: Decomposition | None = None
         for found in (polish(R, found) if refine else found for found in tries):
             best = found if best is None or found.residual < best.residual else best
@@ -204,4 +204,8 @@ def _run(
         results.append(polish(R, found) if refine else found)
         if found.succeeded:
             break
+    least = min(found.residual for found in results)
+    if method == "auto" and LIMITS.rounding * len(R) < least < LIMITS.nearly_exact:
+        found = jennrich(R, rng=rng)  # of ill-conditioned factors a pencil keeps digits that joint diagonalisation loses
+        results.append(polish(R, found) if refine else found)
     return min(results, key=lambda found: (not found.succeeded, found.residual))

@@ -88,7 +88,7 @@ def fit_components(
     """
     order = T.ndim
     U = unit_columns(U)
-    c = np.linalg.lstsq((U.T @ U) ** order, apply_powers(T, U, 0)[0], rcond=None)[0]
+    c = _weights(T, U)
     c, U = canonical(c, U, order)
     residual = float(np.linalg.norm(T - compose(c, U, order)) / np.linalg.norm(T))
     condition = condition_number(U, span)
@@ -100,6 +100,15 @@ def fit_components(
     else:
         status = DecompositionStatus.EXACT if exact else DecompositionStatus.APPROXIMATE
     return Decomposition(c, U, order, residual, condition, method, status, refined)
+
+
+def _weights(T: Real, U: Real) -> Real:
+    """The least-squares weights of T in the powers of U: normal equations, whose squared condition a second solution for the
+    residual takes back (Björck, Linear Algebra Appl. 88/89, 1987)."""
+    gram, c = (U.T @ U) ** T.ndim, np.zeros(U.shape[1])
+    for _ in range(2):
+        c = c + np.linalg.lstsq(gram, apply_powers(T - compose(c, U, T.ndim), U, 0)[0], rcond=None)[0]
+    return c
 
 
 def condition_number(U: Real, span: int | None = None) -> float:

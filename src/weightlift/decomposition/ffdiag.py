@@ -15,11 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from weightlift.decomposition.limits import LIMITS
 from weightlift.decomposition.tensors import Real
-
-LARGEST_STEP = 0.9
-TURNED, AHEAD, GROWTH = -0.3, 0.3, 1.3  # cosines of successive steps at which the next is halved, or grows again by the factor
-NOISE_SHARE = 1e-3  # of off, by which the solutions of one criterion and another differ: a thousandth of it decides nothing
 
 
 def ffdiag(M: Real, tol: float, max_sweeps: int) -> tuple[Real, int, bool]:
@@ -32,8 +29,8 @@ def ffdiag(M: Real, tol: float, max_sweeps: int) -> tuple[Real, int, bool]:
         W = _step(M)
         size = float(np.linalg.norm(W))
         along = float(np.vdot(W, last)) / max(size * float(np.linalg.norm(last)), np.finfo(np.float64).tiny)
-        share = share / 2 if along < TURNED else min(1.0, GROWTH * share) if along > AHEAD else share
-        A, last = np.eye(n) + min(share, LARGEST_STEP / max(size, LARGEST_STEP)) * W, W
+        share = share / 2 if along < LIMITS.turned else min(1.0, LIMITS.growth * share) if along > LIMITS.ahead else share
+        A, last = np.eye(n) + min(share, LIMITS.largest_step / max(size, LIMITS.largest_step)) * W, W
         B, done = A @ B, settled(size, M, tol)
         if done:
             return B, sweep, True
@@ -44,7 +41,7 @@ def ffdiag(M: Real, tol: float, max_sweeps: int) -> tuple[Real, int, bool]:
 def settled(size: float, M: Real, tol: float) -> bool:
     """Whether a step of that size no longer matters: off = Σ_l ‖M_l‖²/n − 1 of balanced slices is what noise has left."""
     off = max(float(np.vdot(M, M)) / M.shape[1] - 1.0, 0.0)
-    return bool(size <= max(tol, NOISE_SHARE * off))
+    return bool(size <= max(tol, LIMITS.noise_share * off))
 
 
 def balance(M: Real) -> Real:

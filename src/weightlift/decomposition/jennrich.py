@@ -87,7 +87,7 @@ def _common_range(A: Real, B: Real, rank: int | None, floor: float) -> tuple[Rea
     N = len(A)
     sizes = [float(np.linalg.norm(M)) for M in (A, B)]
     if min(sizes) == 0:
-        raise SingularError("M_a or M_b is zero: draw other contractions.")
+        raise SingularError("M_a or M_b is zero; draw other contractions.")
     left, s, _ = np.linalg.svd(np.hstack([A / sizes[0], B / sizes[1]]), full_matrices=False)
     r = int((s > floor * s[0]).sum()) if rank is None else rank
     if not 1 <= r <= N:

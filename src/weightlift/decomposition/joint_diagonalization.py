@@ -23,15 +23,12 @@ from weightlift.arguments import generator
 from weightlift.decomposition.components import unit_columns
 from weightlift.decomposition.ffdiag import balance, ffdiag
 from weightlift.decomposition.jennrich import shared_directions
+from weightlift.decomposition.limits import LIMITS
 from weightlift.decomposition.qrj1d import qrj1d
 from weightlift.decomposition.tensors import Real
 from weightlift.errors import ArgumentError, NotFiniteError, ShapeError, SingularError
 
 DIAGONALIZERS = {"ffdiag": ffdiag, "qrj1d": qrj1d}
-EXACT = 1e-20  # a criterion that only exact slices reach: no other start can do better
-ROUNDING = 1e-26  # one that leaves nothing to do
-BETTER = 0.999  # times the criterion: a later start must win by more than rounding
-PENCILS = 4  # pairs of mixtures drawn for the first start
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,9 +77,9 @@ def joint_diagonalize(
     for B in _starts(compressed, rng) if B0 is None else [B0]:
         step, sweeps, settled = DIAGONALIZERS[method](B @ compressed @ B.T, tol, max_sweeps)
         run = _result(step @ B, M, sweeps, settled)
-        if best is None or (run.converged, -run.off) > (best.converged, -BETTER * best.off):
+        if best is None or (run.converged, -run.off) > (best.converged, -LIMITS.better * best.off):
             best = run
-        if best.converged and best.off <= EXACT:
+        if best.converged and best.off <= LIMITS.exact_off:
             break
     assert best is not None
     return best
@@ -115,7 +112,7 @@ def _checked(M: ArrayLike, method: str, start: ArrayLike | None) -> tuple[Real, 
     if B.shape != A.shape[1:]:
         raise ShapeError(f"start must have shape {A.shape[1:]}, not {B.shape}.")
     if not np.isfinite(B).all():
-        raise NotFiniteError("start holds NaN or infinity.")
+        raise NotFiniteError("start must be finite; it holds NaN or infinity.")
     if np.linalg.matrix_rank(B) < len(B):
         raise SingularError("start must be invertible.")
     return A, B
@@ -139,7 +136,7 @@ def _starts(M: Real, rng: np.random.Generator) -> Iterator[Real]:
     """The best of a few pencils, then a random rotation."""
     L, n, _ = M.shape
     if L > 1:
-        yield _best_pencil(M, np.tensordot(rng.standard_normal((PENCILS, 2, L)), M, axes=1))
+        yield _best_pencil(M, np.tensordot(rng.standard_normal((LIMITS.pencils, 2, L)), M, axes=1))
     yield np.linalg.qr(rng.standard_normal((n, n)))[0]
 
 
@@ -150,7 +147,7 @@ def _best_pencil(M: Real, mixtures: Real) -> Real:
         off = off_criterion(dual @ M @ dual.T)
         if off < least:
             best, least = dual, off
-        if least <= ROUNDING:
+        if least <= LIMITS.no_off:
             break
     return best
 

@@ -85,13 +85,11 @@ def _solve(X: Real, s: Real, p: int, damping: float, b: Real) -> Real:
     return _conjugate_gradients(product, precondition, b)
 
 
-def _conjugate_gradients(
-    product: Callable[[Real], Real], precondition: Callable[[Real], Real], b: Real, *, tol: float = 1e-8
-) -> Real:
+def _conjugate_gradients(product: Callable[[Real], Real], precondition: Callable[[Real], Real], b: Real) -> Real:
     V, r = np.zeros_like(b), b
     z = precondition(r)
     d, rz = z, float((r * z).sum())
-    target = tol**2 * rz
+    target = LIMITS.cg_tolerance**2 * rz
     for _ in range(b.size):
         if rz <= target:
             break

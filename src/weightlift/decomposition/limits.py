@@ -9,10 +9,24 @@ from dataclasses import dataclass
 class Limits:
     symmetry: float = 1e-8  # of the largest entry: above the rounding of any moment, below every noise worth a name
     exact_residual: float = 1e-12  # relative residual below which a decomposition counts as exact
+    nearly_exact: float = 1e-6  # … and beyond which it is noise that no other method removes
+    rounding: float = 4e-15  # twenty ulp a dimension: what backward stable algebra leaves (tests/adversarial)
     condition: float = 1e8  # of the factors: beyond, no digit of the least component is left
     trust: float = 2.0  # times the start's largest weight and condition number: further away is another decomposition
     residual_floor: float = 1e-15  # relative: a few ulp
     guard: float = 1e-12  # of the unit diagonal of G: keeps coalescing components from dividing by zero
+    cg_tolerance: float = 1e-8  # of a Gauss–Newton step's residual: the step itself errs by its square
+    dependent_tries: int = 8  # rounds of eight starts: six components in five dimensions take one or two
+    # joint diagonalisation
+    exact_off: float = 1e-20  # a criterion that only exact slices reach: no other start can do better
+    no_off: float = 1e-26  # one that leaves nothing to do
+    better: float = 0.999  # times the criterion: a later start must win by more than rounding
+    pencils: int = 4  # pairs of mixtures drawn for the first start
+    largest_step: float = 0.9  # ‖W‖ of FFDIAG's steps: below one, I + W stays invertible
+    turned: float = -0.3  # cosine of successive steps below which the next is halved …
+    ahead: float = 0.3  # … and above which it grows again …
+    growth: float = 1.3  # … by this factor
+    noise_share: float = 1e-3  # of off, by which the solutions of one criterion and another differ: it decides nothing
     # power iteration with deflation
     iteration_starts: int = 20  # a component: random starts fall to the larger ones
     attempts: int = 6  # from other starts, until the residual settles
@@ -31,7 +45,7 @@ class Limits:
     # subspace power method
     subspace_steps: int = 200  # of all starts
     subspace_last_steps: int = 3000  # of the best: convergence is linear
-    subspace_tolerance: float = 1e-13  # change of a start that has converged
+    subspace_tolerance: float = 1e-13  # change of a start that has converged, here and in the tensor power method
     rank_floor: float = 1e-9  # of the largest eigenvalue: below, an exact tensor has no more components
     component: float = 1 - 1e-6  # f of an exact component; less of it is noise
 

@@ -109,13 +109,13 @@ def _orthogonal_components(T: Real, starts: int, rng: np.random.Generator) -> tu
     return np.where(stayed, whole, found), settled
 
 
-def _iterate(T: Real, V: Real, iterations: int, *, tol: float = 1e-13) -> tuple[Real, bool]:
+def _iterate(T: Real, V: Real, iterations: int) -> tuple[Real, bool]:
     """Columns v ← T(I, v, …, v) / |·|, up to sign, until none moves."""
     for _ in range(iterations):
         following = unit_columns(apply_powers(T, V, 1))
         following = following * np.where((following * V).sum(axis=0) < 0, -1.0, 1.0)
         moved = float(np.abs(following - V).max())
         V = following
-        if moved <= tol:
+        if moved <= LIMITS.subspace_tolerance:
             return V, True
     return V, False

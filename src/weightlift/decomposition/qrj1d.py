@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from weightlift.decomposition.ffdiag import balance, settled
 from weightlift.decomposition.tensors import Real
 
-Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
+IndexPairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
 def qrj1d(M: Real, tol: float, max_sweeps: int) -> tuple[Real, int, bool]:
@@ -42,7 +42,7 @@ def qrj1d(M: Real, tol: float, max_sweeps: int) -> tuple[Real, int, bool]:
     return B, max_sweeps, False
 
 
-def round_robin(n: int) -> list[Pairs]:
+def round_robin(n: int) -> list[IndexPairs]:
     """All pairs i < j of n players in rounds of disjoint pairs: one stands still, the others move round a table."""
     players = np.arange(n + n % 2)  # an odd n plays with a bye, the player n
     size = len(players)
@@ -55,7 +55,7 @@ def round_robin(n: int) -> list[Pairs]:
     return rounds
 
 
-def _rotate(C: Real, A: Real, pairs: Pairs) -> None:
+def _rotate(C: Real, A: Real, pairs: IndexPairs) -> None:
     """Rotate disjoint pairs of rows and columns of C (n, n, L), and rows of A, in place."""
     i, j = pairs
     h1, h2 = C[j, j] - C[i, i], 2 * C[i, j]  # (m, L)
@@ -69,7 +69,7 @@ def _rotate(C: Real, A: Real, pairs: Pairs) -> None:
     C[:, i], C[:, j] = c * C[:, i] - s * C[:, j], s * C[:, i] + c * C[:, j]
 
 
-def _shear(C: Real, A: Real, pairs: Pairs) -> None:
+def _shear(C: Real, A: Real, pairs: IndexPairs) -> None:
     """Shear disjoint pairs of rows and columns of C (n, n, L), and rows of A, in place."""
     i, j = pairs
     inner = np.einsum("mcl,mcl->m", C[i], C[j]) - np.einsum("ml,ml->m", C[i, j], C[j, j])

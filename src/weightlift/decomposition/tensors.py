@@ -80,10 +80,10 @@ def symmetric_tensor(tensor: ArrayLike, name: str = "tensor") -> Real:
         raise ShapeError(f"{name} must have equal axes (n, …, n) with n ≥ 1, not shape {T.shape}.")
     T = np.ascontiguousarray(T, dtype=np.float64)
     if not np.isfinite(T).all():
-        raise NotFiniteError(f"{name} holds {np.count_nonzero(~np.isfinite(T))} entries that are NaN or infinite.")
+        raise NotFiniteError(f"{name} holds {np.count_nonzero(~np.isfinite(T))} entries that are NaN or infinite; mend them.")
     largest = float(np.abs(T).max())
     if largest == 0:
-        raise ArgumentError(f"{name} is zero: it has no components.")
+        raise ArgumentError(f"{name} must not be zero; it has no components.")
     for twin in (np.swapaxes(T, 0, 1), np.moveaxis(T, 0, -1)):  # a transposition and a cycle generate all permutations
         gap = np.abs(T - twin)
         worst = np.unravel_index(int(gap.argmax()), T.shape)
@@ -96,15 +96,15 @@ def symmetric_tensor(tensor: ArrayLike, name: str = "tensor") -> Real:
     return T
 
 
-def range_basis(T: Real, rank: int | None, *, floor: float = 1e-9) -> tuple[Real, Real]:
+def range_basis(T: Real, rank: int | None) -> tuple[Real, Real]:
     """Basis V (n, r) of the leading range of the unfolding (n, n^{p−1}), and all its singular values (n,).
 
     r is `rank`, or what the unfolding has to rounding where that is less: components are then dependent, or fewer. rank None
-    counts the singular values above `floor` times the largest  [awasthi2021, Alg. 1: rank by a threshold].
+    counts the singular values above 1e-9 times the largest  [awasthi2021, Alg. 1: rank by a threshold].
     """
     n = T.shape[0]
     triangle = scipy.linalg.qr(T.reshape(n, -1).T, mode="r", check_finite=False)[0][:n]  # as the unfolding, unsquared
     left, s, _ = np.linalg.svd(triangle.T)
-    least = floor if rank is None else 8 * n * np.finfo(np.float64).eps
+    least = LIMITS.rank_floor if rank is None else 8 * n * np.finfo(np.float64).eps
     counted = int((s > least * s[0]).sum())
     return np.asarray(left[:, : counted if rank is None else min(rank, counted)]), np.asarray(s)

@@ -17,6 +17,7 @@ import numpy as np
 
 from weightlift.activations import Activation, get
 from weightlift.arguments import count
+from weightlift.certificate.inflation import inflated, variance_inflation
 from weightlift.diagnose.calibration import MEASURED, CostEstimate, Measured, SampleEstimate, estimate_cost, estimate_rows
 from weightlift.diagnose.diagnosis import Diagnosis, Method
 from weightlift.diagnose.identifiable import Identifiability, Identifiable, Shape, of_network, of_shape
@@ -30,6 +31,7 @@ from weightlift.moments.gaussianity import gaussianity
 from weightlift.network import Network, require_single
 from weightlift.samples import Samples, Standardized
 from weightlift.samples import open as open_samples
+from weightlift.samples.columns import columns_of
 from weightlift.subspace import SecondMoment, estimate_rank
 from weightlift.theory import assumptions, polynomial_coefficients
 
@@ -128,7 +130,7 @@ def data(
     """Diagnose rows, arrays or `Samples`: are the inputs Gaussian, how wide is the network that their second moment shows?
 
     The width, unless given, is the rank of the second moment of what a linear fit leaves of y, as far as it stands out of its
-    noise; odd φ leave nothing there.
+    noise, and at least 1: odd φ leave nothing there. Inputs that depend on others are named.
 
     X           inputs (n, d) with y (n,), or a source, then y is None
     n_units     k where it is known
@@ -147,6 +149,7 @@ def data(
         raise ArgumentError("X is a population without rows; diagnose its network instead.")
     phi, gaussian = get(activation), ""
     notes: list[str] = []
+    notes += _columns(rows)
     white = _whitened(rows, notes)
     if white is None:
         gaussian = "the inputs cannot be whitened; moments need independent columns."
@@ -214,16 +217,26 @@ def _whitened(rows: Samples, notes: list[str]) -> Samples | None:
 
 
 def _width(white: Samples | None, notes: list[str], rng: int | np.random.Generator) -> int:
+    """The rank that the second moment shows, at least 1."""
     if white is None:
-        raise ArgumentError("n_units must be given: the inputs cannot be whitened, and the width cannot be read off them.")
+        notes.append("Inputs that cannot be whitened do not show a width: one unit is diagnosed; give n_units for more.")
+        return 1
     estimate = estimate_rank(remove_linear(white), SecondMoment(), rng=rng)
     if estimate.rank == 0:
-        raise ArgumentError(
-            "n_units must be given: the second moment of y shows no direction above its noise. φ is odd, or rows are few."
+        notes.append(
+            "The second moment of y shows no direction above its noise: φ is odd, rows are few or noisy, or a line explains "
+            "what they show. One unit is diagnosed; give n_units for more."
         )
+        return 1
     notes.append(
         f"The second moment has rank {estimate.rank} above its noise (|eigenvalue| "
         f"{abs(estimate.eigenvalues[estimate.rank - 1]):.3g}, floor {estimate.floor:.3g}): at least so many units. Small ones, "
         "and more than there are inputs, do not show there."
     )
     return estimate.rank
+
+
+def _columns(rows: Samples) -> list[str]:
+    """Inputs that depend on others."""
+    sentence = inflated(variance_inflation(rows), columns_of(rows))
+    return [sentence] if sentence else []

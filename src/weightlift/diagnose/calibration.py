@@ -15,9 +15,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from weightlift.activations import Activation
+from weightlift.activations import Activation, get
 from weightlift.diagnose.identifiable import Shape, base_name
 from weightlift.diagnose.limits import LIMITS
+from weightlift.identifiability.parameters import parameters_of_shape
 from weightlift.recovery.limits import LIMITS as RECOVERY
 from weightlift.search.expand_prune import WIDE_FIRST
 
@@ -40,7 +41,7 @@ class Measured:
     @property
     def rho(self) -> float:
         """Training rows a parameter."""
-        p = self.n_units * (self.n_inputs + self.bias + (self.activation in SMOOTH))
+        p = parameters_of_shape(self.n_inputs, self.n_units, get(self.activation), bias=self.bias)
         n = round(self.ratio * p)
         return (n - max(RECOVERY.heldout_rows, RECOVERY.heldout_share * n)) / p
 

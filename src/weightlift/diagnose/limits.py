@@ -10,8 +10,7 @@ class Limits:
     order_work: float = 1e10  # d k³, above which the powers of a network's weights are not formed: ten seconds
     minority: int = 2  # times d + 1: rows on a unit's minority side below which its kink is out of reach
     rates: tuple[float, float] = (2e9, 1e10)  # multiplications a second of one core, of small problems and of large ones
-    # Gauss–Newton steps: a tensor start that works; a search, typically; the longest seen
-    work: tuple[float, float, float] = (16.0, 520.0, 1900.0)
+    work: tuple[float, float, float] = (16.0, 520.0, 1900.0)  # Gauss–Newton steps: a tensor start; a search; the longest
     least_seconds: float = 0.1  # of any call
     matrix_copies: int = 6  # of the normal matrices of all starts
     data_copies: int = 3  # raw, whitened, a block's products

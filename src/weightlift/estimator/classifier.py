@@ -95,6 +95,9 @@ class OneHiddenLayerClassifier(OneHiddenLayerRegressor):
         """Recover the network behind the answers of the kind that `targets` names: y (n,) of class 1, or (n, classes).
 
         Probabilities of several classes give their logits relative to class 0: a network of one output less.
+
+        X              (n, d) inputs
+        sample_weight  (n,) ≥ 0, counts or inverse variances
         """
         options = Options.of(self)
         _refuse_labels(y)
@@ -120,7 +123,10 @@ class OneHiddenLayerClassifier(OneHiddenLayerRegressor):
         return f if f.shape[1] == len(self.classes_) else xp.concat([xp.zeros_like(f[:, :1]), f], axis=1)
 
     def predict_proba(self, X: Any) -> Array:
-        """(n, classes) probabilities."""
+        """(n, classes) probabilities.
+
+        X  (n, d) inputs
+        """
         check_is_fitted(self)
         same_namespace(X, self, "predict_proba")
         f = self._scores(X)
@@ -133,7 +139,10 @@ class OneHiddenLayerClassifier(OneHiddenLayerRegressor):
         return xp.stack([xp.where(f > 0, rare, likely), xp.where(f > 0, likely, rare)], axis=1)
 
     def predict(self, X: Any) -> Array:
-        """The class of each row, from 0 on."""
+        """The class of each row, from 0 on.
+
+        X  (n, d) inputs
+        """
         check_is_fitted(self)
         same_namespace(X, self, "predict")
         f = self._scores(X)
@@ -141,7 +150,12 @@ class OneHiddenLayerClassifier(OneHiddenLayerRegressor):
         return xp.astype(f > 0, xp.int64) if f.ndim == 1 else xp.argmax(f, axis=1)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy against labels."""
+        """Accuracy against labels.
+
+        X              (n, d) inputs
+        y              (n,) classes, from 0 on
+        sample_weight  (n,) ≥ 0, how much each row counts
+        """
         from sklearn.metrics import accuracy_score
 
         return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))

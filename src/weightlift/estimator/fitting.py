@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from weightlift.certificate import Certificate, Evidence, Inference, certify, inference
+from weightlift.certificate import Certificate, Evidence, Inference, Status, Summary, Topic, certify, inference, summarize
 from weightlift.errors import ArgumentError, NotFiniteError, WeightliftError
 from weightlift.estimator.limits import LIMITS
 from weightlift.estimator.regularized import Regularized, regularized_fit
@@ -36,7 +36,7 @@ class Fit:
     recovery: Recovery | None
     alpha: float
     work: float
-    inference: Inference | None
+    table: Summary
 
 
 @dataclass(frozen=True)
@@ -107,12 +107,9 @@ def fit_rows(rows: Rows, options: Options, *, previous: Network | None, rng: np.
 def fit_collection(samples: Samples, options: Options, *, rng: np.random.Generator) -> Fit:
     """Rows that live elsewhere: `recover` on the source as it is."""
     if not options.refine or options.alpha not in ("auto", 0):
-        raise ArgumentError("Dask collections are recovered without a ridge: use refine=True and alpha='auto' or 0.")
+        raise ArgumentError("Dask collections are recovered without a ridge; use refine=True and alpha='auto' or 0.")
     found = recovered(samples, options.request, rng)
-    bias, offset = options.request.bias, options.request.offset
-    one = found.network.a.ndim == 1
-    errors = inference(found.network, samples, bias=bias, offset=offset) if one and found.certificate else None
-    return Fit(found.network, found.certificate, found, 0.0, found.work, errors)
+    return Fit(found.network, found.certificate, found, 0.0, found.work, replace(found, rows=samples).summary())
 
 
 def _fit(task: Task, previous: Network | None, rng: np.random.Generator) -> Fit:
@@ -141,7 +138,7 @@ def _recovered(task: Task, rng: np.random.Generator) -> Fit:
     certificate = task.certify(network) if rows.scaled else found.certificate
     recovery = replace(found, network=network, certificate=certificate)
     if certificate or task.options.alpha == 0:
-        return Fit(network, certificate, recovery, 0.0, found.work, _inference(task, network, certificate))
+        return _kept(task, recovery, found.work)
     return _ridge(task, recovery, certificate.reasons[0])
 
 
@@ -149,8 +146,9 @@ def _ridge(task: Task, recovery: Recovery | None, reason: str) -> Fit:
     """The fit of the least held-out risk, never certified; a recovered network that explains its rows is kept."""
     X, y, w = task.rows.host
     spent = 0.0 if recovery is None else recovery.work
-    if recovery is not None and _unexplained(recovery.network, X, y, w) <= LIMITS.explained:
-        return Fit(recovery.network, recovery.certificate, recovery, 0.0, spent, None)
+    left = math.inf if recovery is None else _unexplained(recovery.network, X, y, w)
+    if recovery is not None and left <= LIMITS.explained:
+        return _kept(task, recovery, spent)
     found: Regularized = regularized_fit(
         task.rows.host,
         task.request,
@@ -159,10 +157,34 @@ def _ridge(task: Task, recovery: Recovery | None, reason: str) -> Fit:
         tol=task.options.tol,
         rng=task.chance,
     )
+    if recovery is not None and _predicts(recovery, task.rows, found.risk):
+        return _kept(task, recovery, spent + found.work)
     units = f"{found.network.n_units} units (alpha = {found.alpha:.3g}) beside " if found.network.n_units else ""
     sentence = f"Predictions come from a ridge fit of {units}a line."
     certificate = task.certify(found.network).refused(reason, sentence)
-    return Fit(found.network, certificate, recovery, found.alpha, spent + found.work, None)
+    drawn = "a ridge draws estimates towards zero; alpha=0 asks for those without."
+    table = _table(task, found.network, certificate, drawn=drawn)
+    return Fit(found.network, certificate, recovery, found.alpha, spent + found.work, table)
+
+
+def _predicts(recovery: Recovery, rows: Rows, risk: float) -> bool:
+    """Whether a network whose units all are significant, only not precise, is within a standard error of `risk`.
+
+    E r² is corrected for the parameters (generalised cross-validation), which is not enough where units fit noise; a mean of n
+    squares is known to √(2/n) of itself.
+    """
+    X, y, w = rows.host
+    left = float(np.average((recovery.network.predict(X) - y) ** 2, weights=w))
+    n, p = recovery.certificate.n_rows, recovery.certificate.n_parameters
+    noise = any(s.topic is Topic.SIGNIFICANCE and math.isfinite(s.number) for s in recovery.certificate.failing)
+    doubtful = recovery.certificate.status is Status.AMBIGUOUS and not noise and p < n
+    return doubtful and left <= (1 - p / n) ** 2 * (1 + math.sqrt(2 / n)) * risk
+
+
+def _kept(task: Task, recovery: Recovery, work: float) -> Fit:
+    """The recovered network, certified or not."""
+    table = _table(task, recovery.network, recovery.certificate)
+    return Fit(recovery.network, recovery.certificate, recovery, 0.0, work, table)
 
 
 def _unexplained(network: Network, X: np.ndarray, y: np.ndarray, w: np.ndarray | None) -> float:
@@ -189,8 +211,8 @@ def _warm(task: Task, previous: Network) -> Fit | None:
     certificate = task.certify(refined.network)
     if not certificate:
         return None
-    found = _inference(task, refined.network, certificate)
-    return Fit(refined.network, certificate, None, 0.0, float(refined.iterations), found)
+    table = _table(task, refined.network, certificate)
+    return Fit(refined.network, certificate, None, 0.0, float(refined.iterations), table)
 
 
 def _unrefined(task: Task, rng: np.random.Generator) -> Fit:
@@ -201,7 +223,7 @@ def _unrefined(task: Task, rng: np.random.Generator) -> Fit:
     students = project_outputs(samples, Students.of(start).like(task.rows.X), offset=request.offset)
     network = task.rows.undo(students.network(0))
     certificate = task.certify(network)
-    return Fit(network, certificate, None, 0.0, 1.0, _inference(task, network, certificate))
+    return Fit(network, certificate, None, 0.0, 1.0, _table(task, network, certificate))
 
 
 def _start(request: Request, samples: Samples, width: int, rng: np.random.Generator) -> Network:
@@ -223,11 +245,13 @@ def _rank(samples: Samples, rng: np.random.Generator) -> int:
         return 1
 
 
-def _inference(task: Task, network: Network, certificate: Certificate) -> Inference | None:
-    if not certificate:
-        return None
-    X, y, w = task.rows.host
-    try:
+def _table(task: Task, network: Network, certificate: Certificate, *, drawn: str = "") -> Summary:
+    """drawn: why the estimates have no standard errors, if they have none."""
+
+    def inferred() -> Inference:
+        if drawn:
+            raise ArgumentError(drawn)
+        X, y, w = task.rows.host
         return inference(network, X, y, sample_weight=w, bias=task.request.bias, offset=task.request.offset)
-    except WeightliftError:
-        return None
+
+    return summarize(network, certificate, inferred)

@@ -3,7 +3,7 @@
     constant columns, a constant target     columns that are linear in others     rows that repeat others
     a mean far from zero beside the spread  single values far from all others
 
-Cost O(n d log n), and O(m d²) for the linear dependence, looked for in m ≤ 5,000 rows.
+Cost O(n d log n), and O(n d²) for the linear dependence.
 """
 
 from __future__ import annotations
@@ -49,13 +49,12 @@ def _dependent(X: np.ndarray, constant: np.ndarray, names: Sequence[str]) -> str
     index = np.flatnonzero(~constant)
     if len(index) < 2 or len(X) <= len(index):
         return ""
-    part = X[:LIMITS.inspected_rows, index]
-    part = part / power_of_two(np.max(np.abs(part), axis=0))
+    part = X[:, index] / power_of_two(np.max(np.abs(X[:, index]), axis=0))
     part = part - part.mean(axis=0)
     norms = np.linalg.norm(part, axis=0)
     if not norms.all():
         return ""
-    _, R, pivots = qr(part / norms, mode="economic", pivoting=True, check_finite=False)
+    R, pivots = qr(np.linalg.qr(part / norms, mode="r"), mode="r", pivoting=True, check_finite=False)
     left = np.abs(np.diagonal(R))
     dependent = np.zeros(len(names), dtype=bool)
     dependent[index[pivots[left <= LIMITS.dependent * left[0]]]] = True

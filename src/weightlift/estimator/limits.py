@@ -19,7 +19,6 @@ class Limits:
     many_copies: float = 0.01  # share of rows that are copies of others, from which it is said
     constant: float = 1e-13  # spread relative to the largest value: 500 ulp are rounding
     dependent: float = 1e-10  # of the largest pivot: below, a column is a combination of the others
-    inspected_rows: int = 5000  # on which dependence is looked for
     ratio: float = 1e4  # of the columns' spreads, beyond which they are scaled
     sizes: tuple[float, float] = (1e-60, 1e60)  # of spreads: squares and products of four stay within double precision
     digits_lost: float = 1e-3  # the logit of 1 − t is known to ε/t
@@ -39,8 +38,14 @@ class Limits:
     most_rows: int = 4000  # that a choice is made on
     parameters: int = 800  # of a network that is tried: its normal equations take 5 MB a start
     enough: float = 0.99  # of a narrower network's risk, above which wider ones are not tried
-    gain: float = 2.0  # standard errors by which units must beat the line: they are the best of some twenty trials
+    gain: float = 1.0  # standard errors s by which units must beat the line: of a gain g they then have the share 1 − (s/g)²
     worse: int = 2  # times in a row that a smaller α may fail to help
+    jacobian_entries: int = 2**21  # of J at a time: 16 MB
+    first_damping: float = 1e-2  # of the diagonal of JᵀJ
+    least_damping: float = 1e-12  # below is rounding
+    largest_damping: float = 1e8  # no step is left
+    eased: float = 0.2  # times the damping after a step that helped …
+    raised: float = 6.0  # … and after one that did not
 
 
 LIMITS = Limits()

@@ -13,11 +13,8 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from weightlift.activations import Activation
+from weightlift.estimator.limits import LIMITS
 from weightlift.network import Network
-
-BLOCK = 2**21  # entries of J at a time, 16 MB
-FIRST_DAMPING, LEAST_DAMPING, LARGEST_DAMPING = 1e-2, 1e-12, 1e8
-EASED, RAISED = 0.2, 6.0  # the damping after a step that helped, and after one that did not
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +53,12 @@ class Parameters:
         W, b, a, v, c = np.split(self.vector - step, np.cumsum([d * k, k, k, d]))
         return replace(self, W=W.reshape(d, k), b=b, a=a, v=v, c=float(c[0]))
 
+    def mixed(self, line: Parameters, share: float) -> Parameters:
+        """share · self + (1 − share) · line, as functions."""
+        return replace(
+            self, a=share * self.a, v=share * self.v + (1 - share) * line.v, c=share * self.c + (1 - share) * line.c
+        )
+
     def network(self, activation: Activation) -> Network:
         return Network(self.W, self.a, self.b, self.c, activation, self.v)
 
@@ -86,22 +89,22 @@ class Penalty:
 
 
 def descend(
-    data: Data, fit: Parameters, penalty: Penalty, *, steps: int, tol: float, damping: float = FIRST_DAMPING
+    data: Data, fit: Parameters, penalty: Penalty, *, steps: int, tol: float, damping: float = LIMITS.first_damping
 ) -> Parameters:
     """From `fit` down, until a step lowers the penalised risk by less than `tol` of it, or after `steps` of them."""
     fit = replace(fit, value=penalty.value(data, fit), steps=0)
     done = 0
-    while done < steps and damping <= LARGEST_DAMPING and fit.value > 0:
+    while done < steps and damping <= LIMITS.largest_damping and fit.value > 0:
         done += 1
         H, gradient = _normal_equations(data, fit, penalty)
         before = fit.value
-        while damping <= LARGEST_DAMPING:
+        while damping <= LIMITS.largest_damping:
             moved = fit.moved(_step(H, gradient, damping, penalty.free(fit)))
             moved = replace(moved, value=penalty.value(data, moved))
             if moved.value < fit.value:
-                fit, damping = moved, max(EASED * damping, LEAST_DAMPING)
+                fit, damping = moved, max(LIMITS.eased * damping, LIMITS.least_damping)
                 break
-            damping = max(RAISED * damping, LEAST_DAMPING)
+            damping = max(LIMITS.raised * damping, LIMITS.least_damping)
         if before - fit.value <= tol * before:
             break
     return replace(fit, steps=done)
@@ -112,7 +115,7 @@ def _normal_equations(data: Data, fit: Parameters, penalty: Penalty) -> tuple[np
     diagonal, (n, _) = penalty.diagonal(fit), data.Z.shape
     p = len(diagonal)
     H, gradient, weight = np.zeros((p, p)), np.zeros(p), 0.0
-    rows = max(1, BLOCK // p)
+    rows = max(1, LIMITS.jacobian_entries // p)
     for i in range(0, n, rows):
         part = data.take(np.arange(i, min(n, i + rows)))
         J, r = _jacobian(part, fit, penalty.activation), _residuals(part, fit, penalty.activation)

@@ -17,9 +17,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from weightlift.activations import Activation
-from weightlift.certificate import Certificate, Inference, Summary
-from weightlift.errors import ArgumentError, DataWarning, NotCertifiedWarning, TooFewRowsError, warn
-from weightlift.estimator.display import certificate_html
+from weightlift.certificate import Certificate, Summary
+from weightlift.errors import DataWarning, NotCertifiedWarning, TooFewRowsError, warn
 from weightlift.estimator.fitting import Fit, Options, fit_collection, fit_rows
 from weightlift.estimator.inspection import findings
 from weightlift.estimator.rows import Rows
@@ -149,6 +148,8 @@ class OneHiddenLayerRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
         Predictions have the shape of y. Several targets are fitted jointly, without a ridge, and have no standard errors.
 
         Dask collections stay where they are: units are recovered there, without scaling, without a ridge to fall back on.
+
+        sample_weight  (n,) ≥ 0, counts or inverse variances
         """
         options = Options.of(self)
         if lazy.is_collection(X):
@@ -206,7 +207,7 @@ class OneHiddenLayerRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
         self.n_units_ = net.n_units
         self.alpha_ = fit.alpha
         self.n_iter_ = max(1, round(fit.work))
-        self._inference = fit.inference
+        self._table = fit.table
         W, a, b, c = (from_numpy(np.array(v), like=X) for v in (net.W, net.A, net.b, np.atleast_1d(net.c)))
         V = np.zeros((net.n_inputs, *net.a.shape[1:])) if net.V is None else np.array(net.V)
         self.coefs_ = [W, a]
@@ -223,24 +224,27 @@ class OneHiddenLayerRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
         return self.network_.predict(validated_inputs(self, X))
 
     def summary(self, level: float = 0.95) -> Summary:
-        """Estimates with standard errors and intervals, as text, HTML or a data frame; for certified units only."""
-        return self._certified_inference().summary(level)
+        """Estimates with standard errors and intervals, as text, HTML or a data frame.
+
+        Where the units are not certified the objection comes first; a ridge fit has estimates alone.
+
+        level  the probability with which an interval covers
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        table = replace(self._table, level=level)
+        return table if names is None else table.named(names)
 
     def conf_int(self, level: float = 0.95) -> np.ndarray:
-        """(P, 2) confidence intervals in the order of `summary`; for certified units only."""
-        return self._certified_inference().intervals(level)
+        """(P, 2) confidence intervals in the order of `summary`; NaN where a fit has none, infinite where rows tell nothing.
 
-    def _certified_inference(self) -> Inference:
-        check_is_fitted(self)
-        if self._inference is None:
-            reasons = " ".join(self.certificate_.reasons)
-            raise ArgumentError(f"standard errors need certified units; these are {self.certificate_.status.name}: {reasons}")
-        names = getattr(self, "feature_names_in_", None)
-        return self._inference if names is None else replace(self._inference, feature_names=tuple(map(str, names)))
+        level  the probability with which an interval covers
+        """
+        return self.summary(level).inference.intervals(level)
 
     def _html_repr(self) -> str:
         html: str = super()._html_repr()
-        return html + certificate_html(self.network_, self.certificate_) if hasattr(self, "certificate_") else html
+        return html + self.certificate_._repr_html_() + self.network_._repr_html_() if hasattr(self, "certificate_") else html
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -4,7 +4,8 @@ Model   Σᵢ aᵢ φ(⟨wᵢ, z⟩ + bᵢ) + ⟨v, z⟩ + c in standardised inp
 Line    ½ E r² + ½ λ ‖v‖²; λ of the least leave-one-out error, which one decomposition of the inputs gives for all λ.
 Units   ½ E r² + ½ λ ‖v‖² + ½ α ‖(W, b, a)‖², started at that line, from a large α to smaller ones (`penalized`).
 Choice  the α, and among several widths the width, of the least risk in five folds. Where no width was asked for, units are
-        taken only if they lower the risk of the line by more than two standard errors of the rows' paired differences.
+        taken only if they lower the risk of the line by g, more than a standard error s of the rows' paired differences, and
+        the answer is the network with the share 1 − (s/g)² and the line with the rest: a small gain is half chance.
 Folds   rows stand in the order of their targets, and every five neighbours go to five folds by chance: neither the order of the
         rows nor the unit of a column changes the choice.
 Work    counted in Gauss–Newton steps of one start; no new α or width is tried once it is spent.
@@ -47,6 +48,7 @@ class Regularized:
     linear_alpha: float
     work: float
     trials: tuple[Tried, ...]
+    risk: float  # E r² on rows held out
 
 
 def regularized_fit(
@@ -64,7 +66,8 @@ def regularized_fit(
     widths = LIMITS.widths if auto else (int(request.n_units),)
     alphas = ALPHAS if alpha in ("auto", 0) else (float(alpha),)
     centred = request.bias and request.offset  # else a shift of the line would need an offset
-    frame = Frame.of(X, y, w, centred=centred, offset=request.offset) if standardize else Frame.trivial(X.shape[1])
+    raw = StandardRows.trivial(X.shape[1])
+    frame = StandardRows.of(X, y, w, centred=centred, offset=request.offset) if standardize else raw
     data = Data(frame.columns.inputs(X), frame.targets(y), w)
     plan = Plan(request.phi, request.bias, request.offset, _line_ridge(data, request.offset), int(rng.integers(2**31)))
     choice = _choose(data, widths, alphas, plan, request.budget().max_work, optional=auto)
@@ -80,7 +83,11 @@ def regularized_fit(
         fits = [descend(data, fit, last, steps=LIMITS.last_steps, tol=tol) for fit in _awake(fits, starts)]
     winner = min(fits, key=lambda fit: fit.value)
     work += sum(fit.steps for fit in fits)
-    return Regularized(frame.undo(winner.network(plan.activation)), best.alpha, plan.ridge, work, choice.trials)
+    if choice.share < 1:
+        winner = winner.mixed(plan.line(data), choice.share)
+    network = frame.undo(winner.network(plan.activation))
+    risk = best.risk * frame.spread * frame.spread  # a power would raise where it overflows
+    return Regularized(network, best.alpha, plan.ridge, work, choice.trials, risk)
 
 
 @dataclass(frozen=True)
@@ -120,6 +127,7 @@ class Choice:
     best: Tried
     trials: tuple[Tried, ...]
     work: float
+    share: float = 1.0  # of the network in the answer; the rest is the line's
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,19 +162,20 @@ def _choose(
     folds = Folds.of(part, plan.seed)
     errors = folds.errors([plan.line(train) for train in folds.training], plan.activation)
     line = Tried(0, 0.0, part.mean(errors))
-    best, trials, work = Path((line,), (errors,), 0.0), [line], 0.0
+    best, trials, work, share = Path((line,), (errors,), 0.0), [line], 0.0, 1.0
     for width in widths:
         if width > widths[0] and width * (d + 2) > min(LIMITS.parameters, n // 2):
             break
         path = _path(folds, width, _inner(alphas, affordable), plan, max_work - work)
         trials, work = [*trials, *path.trials], work + path.work
         slower = width > widths[0] and path.best.risk > LIMITS.enough * min(t.risk for t in trials if 0 < t.width < width)
-        gain = line.risk - path.best.risk > LIMITS.gain * _standard_error(part, errors - path.best_errors)
-        if not optional or (gain and path.best.risk < best.best.risk):
-            best = path
+        doubt = LIMITS.gain * _standard_error(part, errors - path.best_errors)
+        gain = line.risk - path.best.risk
+        if not optional or (gain > doubt and path.best.risk < best.best.risk):
+            best, share = path, 1 - (doubt / gain) ** 2 if optional else 1.0
         if slower or work >= max_work:
             break
-    return Choice(best.best, tuple(trials), work)
+    return Choice(best.best, tuple(trials), work, share)
 
 
 def _inner(alphas: Sequence[float], count: int) -> list[float]:
@@ -270,7 +279,7 @@ def _spread_rows(n: int) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class Frame:
+class StandardRows:
     """Standardised inputs, and the target (y − m)/s."""
 
     columns: Scaling
@@ -278,12 +287,12 @@ class Frame:
     spread: float
 
     @classmethod
-    def of(cls, X: np.ndarray, y: np.ndarray, w: np.ndarray | None, *, centred: bool, offset: bool) -> Frame:
+    def of(cls, X: np.ndarray, y: np.ndarray, w: np.ndarray | None, *, centred: bool, offset: bool) -> StandardRows:
         target = Scaling.estimated(y[:, None], w, centred=offset)
         return cls(Scaling.estimated(X, w, centred=centred), float(target.mean[0]), float(target.spread[0]) or 1.0)
 
     @classmethod
-    def trivial(cls, d: int) -> Frame:
+    def trivial(cls, d: int) -> StandardRows:
         return cls(Scaling.shift(np.zeros(d)), 0.0, 1.0)
 
     def targets(self, y: np.ndarray) -> np.ndarray:

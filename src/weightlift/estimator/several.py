@@ -21,11 +21,11 @@ HELDOUT = 0.2  # of the rows, that choose the width
 def fit_several(X: Any, Y: Any, w: Any, options: Options, *, rng: np.random.Generator) -> Fit:
     """The joint recovery of Y (n, m); n_units "auto" tries widths from the narrowest on."""
     if not options.refine or options.alpha not in ("auto", 0):
-        warn("several targets are fitted without a ridge, and refined: alpha and refine have no effect on them.")
+        warn("several targets are fitted without a ridge, and refined; alpha and refine have no effect on them.")
     rows = open_samples(X, Y, sample_weight=w)
     request = replace(options.request, method="search" if options.request.method == "auto" else options.request.method)
     found = _of_any_width(rows, request, rng) if request.n_units == "auto" else recovered(rows, request, rng)
-    return Fit(found.network, found.certificate, found, 0.0, found.work, None)
+    return Fit(found.network, found.certificate, found, 0.0, found.work, replace(found, rows=rows).summary())
 
 
 def _of_any_width(rows: Samples, request: Any, rng: np.random.Generator) -> Recovery:
@@ -39,7 +39,8 @@ def _of_any_width(rows: Samples, request: Any, rng: np.random.Generator) -> Reco
         narrow = replace(request, n_units=width, max_work=request.max_work / len(LIMITS.widths))
         recovery = recovered(train, narrow, rng)
         if recovery.certificate:
-            return recovery
+            whole = recovered(rows, replace(request, n_units=recovery.network.n_units), rng)
+            return whole if whole.certificate else recovery
         found.append((_left(recovery, heldout), recovery))
     return min(found, key=lambda tried: tried[0])[1]
 

@@ -8,8 +8,9 @@ import numpy as np
 from sklearn.utils._array_api import get_namespace
 from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
-from weightlift.namespaces import Array, array_namespace, detached, from_numpy, is_array, to_numpy
-from weightlift.samples.arrays import refuse_masked
+from weightlift.errors import NotFiniteError
+from weightlift.namespaces import Array, array_namespace, detached, from_numpy, is_array, refuse_masked, to_numpy
+from weightlift.samples.columns import Columns, frame_values, is_frame
 
 
 def validated_fit(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array, Array | None]:
@@ -21,7 +22,13 @@ def validated_fit(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[A
         raise ValueError(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y is None."
         )
-    X = validate_data(estimator, X, dtype=_float_types(X), ensure_min_samples=2)
+    columns = Columns.of(X, y)
+    if is_frame(X):
+        frame_values("X", X)  # names a column that holds no numbers
+    try:
+        X = validate_data(estimator, X, dtype=_float_types(X), ensure_min_samples=2)
+    except ValueError as error:
+        raise _with_place(error, X, columns) from None
     y = check_array(y, ensure_2d=False, dtype="numeric", input_name="y", estimator=estimator)
     if y.shape[0] != X.shape[0]:
         raise ValueError(f"Found input variables with inconsistent numbers of samples: [{X.shape[0]}, {y.shape[0]}]")
@@ -29,7 +36,10 @@ def validated_fit(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[A
     if sample_weight is None:
         return X, y, None
     weights = _beside(X, sample_weight) if hasattr(sample_weight, "shape") and sample_weight.shape else sample_weight
-    return X, y, _check_sample_weight(weights, X, ensure_non_negative=True)
+    weights = _check_sample_weight(weights, X, ensure_non_negative=True)
+    if not bool(array_namespace(weights).any(weights > 0)):  # scikit-learn < 1.8 lets them pass
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    return X, y, weights
 
 
 def validated_inputs(estimator: Any, X: Any) -> Array:
@@ -46,6 +56,16 @@ def same_namespace(X: Any, estimator: Any, method: str) -> None:
     except ImportError:  # scikit-learn < 1.9 has no such rule
         return
     check_same_namespace(X, estimator, attribute="_W", method=method)
+
+
+def _with_place(error: ValueError, X: Any, columns: Columns) -> ValueError:
+    """scikit-learn's complaint of a missing value, with its row and column."""
+    first = str(error).partition("\n")[0]
+    values = np.asarray(to_numpy(X) if is_array(X) else X)
+    if "contains" not in first or values.ndim != 2 or values.dtype.kind != "f":
+        return error
+    row, column = np.argwhere(~np.isfinite(values))[0].tolist()
+    return NotFiniteError(f"{first} First in row {row}, {columns.input(column)}, counted from 0; drop or impute those rows.")
 
 
 def _float_types(X: Any) -> list[Any]:

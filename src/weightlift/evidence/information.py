@@ -85,6 +85,18 @@ class Information:
         weak = vectors[:, values <= values[-1] / MAX_CONDITION]
         return np.asarray((weak**2).sum(axis=1) + (self._scale == 0))
 
+    def open_directions(self) -> np.ndarray:
+        """(p, r) an orthogonal basis, in the coordinates' own sizes, of what the rows do not determine; r = 0 at full rank."""
+        if self.full_rank:
+            return np.zeros((len(self.gram), 0))
+        values, vectors = self._spectrum
+        return np.asarray(self.sizes[:, None] * vectors[:, values <= values[-1] / MAX_CONDITION])
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """(p,) steps that change Σ w r² alike, coordinate by coordinate; one where no row depends on it."""
+        return np.asarray(np.where(self._scale > 0, self._scale, 1.0))
+
     @cached_property
     def inverse(self) -> np.ndarray:
         """(Σ w jjᵀ)⁻¹; a pseudo-inverse, on the directions that the rows determine, where the rank is not full."""

@@ -46,7 +46,7 @@ class Graph:
         try:
             value = phi.value(argument)
         except (AttributeError, TypeError) as error:
-            raise ActivationError(f"ONNX cannot say {phi.name!r}: {error}.") from error
+            raise ActivationError(f"ONNX cannot say {phi.name!r} ({error}); export it to a weightlift file instead.") from error
         if phi.degree == 0:
             value = value + (argument - argument)  # a constant, in the shape of z
         lacking = sorted({node.op_type for node in self.nodes} & SINGLE)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
@@ -17,13 +17,13 @@ import numpy as np
 from weightlift import activations
 from weightlift._version import __version__
 from weightlift.activations import Activation
-from weightlift.errors import ArgumentError, FileFormatError
+from weightlift.errors import ArgumentError, FileFormatError, WeightliftError
 from weightlift.export.onnx_graph import Graph
 from weightlift.export.plain import checked_dtype, needed, unscaled
-from weightlift.files import read_checked, write_atomically
+from weightlift.files import parsed_json, read_checked, write_atomically
 from weightlift.network import MAX_FILE_BYTES, Network
 
-IR_VERSION, OPSET = 8, 17
+IR_VERSION, OPSET = 8, 17  # what onnxruntime reads; onnx by itself writes newer ones
 KEY = "weightlift.activation"
 PASSING = {"Identity", "Squeeze", "Flatten", "Reshape", "Dropout"}
 FLOATING = (1, 11)  # TensorProto.FLOAT, DOUBLE
@@ -72,15 +72,49 @@ def from_onnx(model: Any) -> Network:
     """
     if isinstance(model, str | os.PathLike):
         model = _read(Path(model))
+    try:
+        return _imported(model)
+    except WeightliftError:
+        raise
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, StopIteration, RuntimeError) as error:
+        raise FileFormatError(f"the model is damaged; its shapes or types do not fit each other ({error}).") from error
+
+
+def _imported(model: Any) -> Network:
+    _refuse_foreign(model)
     constants = _constants(model.graph)
     described = {p.key: p.value for p in model.metadata_props}.get(KEY)
     if described is None or not {"W", "a", "b", "c"} <= set(constants):
         return _chain(model.graph, constants)
     try:
-        phi = activations.from_json(json.loads(described))
+        phi = activations.from_json(parsed_json(described))
     except ValueError as error:
-        raise FileFormatError(f"the model's property {KEY} describes no activation ({error}).") from error
-    return _network(phi, *(constants.get(name) for name in ("W", "a", "b", "c", "V")))
+        raise FileFormatError(f"the model's property {KEY} describes no activation ({error}); export it again.") from error
+    network = _network(phi, *(constants.get(name) for name in ("W", "a", "b", "c", "V")))
+    return network if _computes(model, network) else _chain(model.graph, constants)
+
+
+def _refuse_foreign(model: Any) -> None:
+    """What may change the meaning of a node: operators of other domains, functions of the model's own, sparse weights."""
+    graph = model.graph
+    if model.functions or graph.sparse_initializer or any(node.domain not in ("", "ai.onnx") for node in graph.node):
+        raise ArgumentError("the model has operators or functions of its own, or sparse weights; a network here has none.")
+    names = [c.name for c in graph.initializer]
+    if len(set(names)) < len(names) or len(graph.output) != 1:
+        raise ArgumentError("the model has two weights of one name, or not one output; a network here has one.")
+
+
+def _computes(model: Any, network: Network) -> bool:
+    """Whether the graph is the one that we write for this network: the property alone proves nothing."""
+    kind = "float64" if model.graph.input and model.graph.input[0].type.tensor_type.elem_type == FLOATING[1] else "float32"
+    with np.errstate(over="ignore"):
+        expected = to_onnx(network, dtype=kind)
+
+    def wires(model: Any) -> list[bytes]:
+        parts = (*model.graph.node, *model.graph.input, *model.graph.output, *model.graph.initializer, *model.opset_import)
+        return [part.SerializeToString(deterministic=True) for part in parts]
+
+    return wires(model) == wires(expected)
 
 
 def _read(path: Path) -> Any:
@@ -88,10 +122,24 @@ def _read(path: Path) -> Any:
     content = read_checked(path, max_bytes=MAX_FILE_BYTES)
     try:
         model = onnx.load_model_from_string(content)
+        _check_locations(model.graph)
         onnx.external_data_helper.load_external_data_for_model(model, str(path.parent))
     except Exception as error:  # protobuf's own error class is not public
-        raise FileFormatError(f"{path.name} is not an ONNX model, or lacks a file of its weights ({error}).") from error
+        raise FileFormatError(f"{path.name} is not an ONNX model, or lacks its weights; export it again ({error}).") from error
+    if not model.graph.node:
+        raise FileFormatError(f"{path.name} is not an ONNX model, or one without operators; export it again.")
     return model
+
+
+def _check_locations(graph: Any) -> None:
+    """Weights in other files lie beside the model or below it: a model does not choose which of our files are read."""
+    from onnx import external_data_helper
+
+    for tensor in graph.initializer:
+        if external_data_helper.uses_external_data(tensor):
+            place = PurePath({entry.key: entry.value for entry in tensor.external_data}.get("location", ""))
+            if not place.name or place.is_absolute() or ".." in place.parts:
+                raise ValueError(f"the weights {tensor.name!r} are said to lie in {str(place)!r}, not beside the model")
 
 
 def _constants(graph: Any) -> dict[str, np.ndarray]:
@@ -106,6 +154,8 @@ def _constants(graph: Any) -> dict[str, np.ndarray]:
 def _network(phi: Activation, W: Any, a: Any, b: Any, c: Any, V: Any = None) -> Network:
     """From matrices: W (d, k), a (k, m), b (k,), c (m,), V (d, m) or None; a single output without its axis."""
     if a.ndim == 2 and a.shape[1] == 1:
+        if np.size(c) != 1:  # ONNX would copy the one output as often as c has entries
+            raise FileFormatError(f"the constant has {np.size(c)} entries, and the last layer one output; they must agree.")
         return Network(W, a[:, 0], b, np.reshape(c, -1)[0], phi, None if V is None else V.reshape(-1))
     return Network(W, a, b, c, phi, V)
 
@@ -129,7 +179,7 @@ def _chain(graph: Any, constants: dict[str, np.ndarray]) -> Network:
             raise ArgumentError(f"the model has an operator {node.op_type}; a network here is Linear, activation, Linear.")
         value = node.output[0]
     if value != graph.output[0].name:
-        raise ArgumentError(f"the model's output is {graph.output[0].name!r}, not {value!r}, where its chain of layers ends.")
+        raise ArgumentError(f"the model's output is {graph.output[0].name!r}, not {value!r}; its layers must end there.")
     if len(layers) != 2:
         raise ArgumentError(f"the model has {len(layers)} linear layers; a network here has two.")
     (W, b), (a, c) = layers

@@ -17,7 +17,7 @@ from weightlift import activations
 from weightlift.activations import Activation
 from weightlift.errors import ArgumentError, FileFormatError
 from weightlift.export.plain import checked_dtype
-from weightlift.files import read_checked, write_atomically
+from weightlift.files import parsed_json, read_checked, write_atomically
 from weightlift.network import MAX_FILE_BYTES, Network
 
 LINEAR = "linear.weight"
@@ -50,10 +50,10 @@ def from_safetensors(path: str | os.PathLike[str], *, activation: str | Activati
 
     content = read_checked(path, max_bytes=MAX_FILE_BYTES)
     try:
-        tensors, header = load(content), json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-    except (SafetensorError, ValueError) as error:
-        raise FileFormatError(f"{path} is not a safetensors file ({error}).") from error
-    except KeyError as error:  # a number format that NumPy lacks, such as BF16
+        tensors, header = load(content), parsed_json(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    except (SafetensorError, TypeError, ValueError) as error:
+        raise FileFormatError(f"{path} is not a safetensors file; save it again ({error}).") from error
+    except (AttributeError, KeyError) as error:  # a number format that NumPy lacks, such as BF16
         raise FileFormatError(f"{path} holds numbers of type {error}; convert them to float32 first.") from error
     metadata = header.get("__metadata__") or {}
     if "weightlift" in metadata:
@@ -73,6 +73,7 @@ def from_safetensors(path: str | os.PathLike[str], *, activation: str | Activati
 def _described(text: str) -> Activation:
     """As `to_safetensors` writes it, or a bare name, as others may."""
     try:
-        return activations.from_json(json.loads(text))
-    except json.JSONDecodeError:
+        described = parsed_json(text)
+    except ValueError:
         return activations.get(text)
+    return activations.from_json(described)

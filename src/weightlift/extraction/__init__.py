@@ -22,11 +22,12 @@ from weightlift.extraction.adapters import as_function
 from weightlift.extraction.first_look import first_look
 from weightlift.extraction.judge import judge
 from weightlift.extraction.kinked import piecewise_linear
+from weightlift.extraction.limits import LIMITS
 from weightlift.extraction.noisy import by_samples
 from weightlift.extraction.probe import Probe
-from weightlift.extraction.request import Request
+from weightlift.extraction.request import ExtractionRequest
 from weightlift.extraction.result import Extraction
-from weightlift.extraction.routes import Found, derivatives_route, from_nothing, lines_route, with_rows
+from weightlift.extraction.routes import Found, derivatives_route, from_nothing, lines_route, samples_route, with_rows
 from weightlift.network import Network
 from weightlift.samples import Samples
 from weightlift.samples import open as open_samples
@@ -36,7 +37,6 @@ __all__ = ["Extraction", "extract"]
 
 SMOOTH = ("tanh", "gelu", "silu", "softplus", "erf", "sine")  # tried in turn; a sigmoid is a tanh
 
-FURTHER, FURTHER_ROWS = 3, 0.5  # more fresh rows, so many times this part, where the certificate finds too few somewhere
 
 
 def extract(
@@ -64,13 +64,16 @@ def extract(
     call that raised, with pauses. journal: a file that keeps all answers, so that an interrupted run goes on without asking
     again. max_time: seconds. callback: called with the number of queries so far. rng: the seed.
 
+    oracle    the black box
+    n_inputs  d
+
     >>> import weightlift as wl
     >>> truth = wl.teachers.biased(6, 3, rng=0)
     >>> found = extract(truth.predict, 6)
     >>> found.certificate.status.name, found.network.n_units, wl.match(found.network, truth).max_error < 1e-10
     ('EXACT', 3, True)
     """
-    request = Request.of(n_inputs, n_units, activation, linear, center, scale, rng)
+    request = ExtractionRequest.of(n_inputs, n_units, activation, linear, center, scale, rng)
     check_settings(budget, batch_size, retries, max_time)
     request.check_budget(budget)
     box = Oracle(as_function(oracle), request.n_inputs, budget, batch_size, retries, journal, max_time, callback)
@@ -80,7 +83,7 @@ def extract(
         box.close()
 
 
-def _extracted(box: Oracle, request: Request, began: float) -> Extraction:
+def _extracted(box: Oracle, request: ExtractionRequest, began: float) -> Extraction:
     probe, noise = first_look(box, request.frame, request.rng)
     if noise:
         return _of_noisy(probe, request, noise, began)
@@ -91,11 +94,12 @@ def _extracted(box: Oracle, request: Request, began: float) -> Extraction:
         found = from_nothing(probe, request.activation or activations.get("relu"), f"The budget is spent: {error}")
     network = found.estimate.network(request.frame)
     certificate, fresh = _judged(found, probe, network, request)
-    for _ in range(FURTHER):
-        more = int(min(FURTHER_ROWS * len(found.xi), box.left))
+    for _ in range(LIMITS.further):
+        more = int(min(LIMITS.further_rows * len(found.xi), box.left))
         if certificate or not found.explained or more < 1:
             break
-        found = with_rows(found, probe, more, request.rng)
+        found = with_rows(found, probe, more, request.linear, request.rng)
+        network = found.estimate.network(request.frame)
         certificate, fresh = _judged(found, probe, network, request)
     if request.n_units is not None and network.n_units > request.n_units:
         wide = f"{network.n_units} units were found, and n_units allows {request.n_units}."
@@ -115,12 +119,12 @@ def _extracted(box: Oracle, request: Request, began: float) -> Extraction:
     )
 
 
-def _judged(found: Found, probe: Probe, network: Network, request: Request) -> tuple[Certificate, Samples]:
+def _judged(found: Found, probe: Probe, network: Network, request: ExtractionRequest) -> tuple[Certificate, Samples]:
     fresh = open_samples(request.frame.out(found.xi), found.Y[:, 0] if found.Y.shape[1] == 1 else found.Y)
     return judge(found, probe, network, fresh, request.rng), fresh
 
 
-def _of_noisy(probe: Probe, request: Request, noise: float, began: float) -> Extraction:
+def _of_noisy(probe: Probe, request: ExtractionRequest, noise: float, began: float) -> Extraction:
     """Averages in place of differences: the recovery from random rows, with its certificate."""
     if request.activation is None:
         raise ArgumentError("activation='auto' needs answers without noise; name the activation.")
@@ -134,17 +138,22 @@ def _of_noisy(probe: Probe, request: Request, noise: float, began: float) -> Ext
     return Extraction(found.network, found.certificate, *cost, probe.quantum.name, seconds, rows, box.rows, (note,))
 
 
-def _found(probe: Probe, request: Request) -> Found:
+def _found(probe: Probe, request: ExtractionRequest) -> Found:
     phi = request.activation
     if phi is None or piecewise_linear(phi):
         found = lines_route(probe, phi or activations.get("relu"), request.linear, request.rng)
-        if phi is not None or found.explained:
+        if found.explained or (phi is not None and not probe.quantum.coarse):
             return found
+        if phi is not None:  # float32 answers do not tell kinks apart that are close on a line
+            return samples_route(probe, found, phi, request.n_units, request.linear, request.rng)
     candidates = (phi,) if phi is not None else tuple(activations.get(name) for name in SMOOTH)
-    return derivatives_route(probe, candidates, request.n_units, request.linear, request.rng)
+    found = derivatives_route(probe, candidates, request.n_units, request.linear, request.rng)
+    if found.explained or phi is None:
+        return found
+    return samples_route(probe, found, phi, request.n_units, request.linear, request.rng)
 
 
-def _unseen(found: Found, probe: Probe, request: Request) -> tuple[str, ...]:
+def _unseen(found: Found, probe: Probe, request: ExtractionRequest) -> tuple[str, ...]:
     """What no query could show."""
     if not found.explained:
         return ()

@@ -16,29 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from weightlift.extraction.fat import wide_gradient
+from weightlift.extraction.limits import LIMITS
 from weightlift.extraction.lines import Broken
 
 Ask = Callable[[np.ndarray], np.ndarray]  # (n, d) standardised rows -> (n, m)
 
 
-@dataclass(frozen=True)
-class Limits:
-    """Numbers of the gradients in cells."""
-
-    step: float = (
-        1e-3  # of a difference over the distance to the next kink on the line, and over ‖ξ‖: one in a thousand crosses
-    )
-    shorter: float = 0.3  # a step that crossed a unit is repeated this part of the way to it
-    repairs: int = 6
-    spoilt: float = 4e-9  # relative error of a unit, by the bound on the answers' errors, that is some thirty times what it is
-    dependent: float = 30.0  # condition of the bends between two measured cells, beyond which they are measured apart
-
-
-LIMITS = Limits()
-
-
 @dataclass(frozen=True, eq=False)
-class Line:
+class ProbedLine:
     """ξ = origin + t·direction."""
 
     origin: np.ndarray  # (d,)
@@ -59,7 +44,7 @@ class Jumps:
     origin: tuple[np.ndarray, np.ndarray]  # a point of the first cell, and the value there
 
 
-def jumps(ask: Ask, line: Line, broken: Broken, noise: float = 0.0) -> Jumps:
+def jumps(ask: Ask, line: ProbedLine, broken: Broken, noise: float = 0.0) -> Jumps:
     """Gradients in some cells of the line, and the units between them.
 
     noise: of the answers; where it is given, cells so narrow that it shows in their units are measured where they are wide.
@@ -71,11 +56,11 @@ def jumps(ask: Ask, line: Line, broken: Broken, noise: float = 0.0) -> Jumps:
     length = float(np.linalg.norm(line.direction))
     Q = _complement(line.direction / length)  # (d, d − 1)
     points = line.at(places[cells])
-    H = np.repeat((LIMITS.step * length * np.minimum(steps[cells], 1.0))[:, None], Q.shape[1], axis=1)  # (cells, d − 1)
+    H = np.repeat((LIMITS.cell_step * length * np.minimum(steps[cells], 1.0))[:, None], Q.shape[1], axis=1)  # (cells, d − 1)
     across = np.zeros((*H.shape, base.shape[1]))  # derivatives along Q
     along = np.multiply.outer(slopes[cells], line.direction / length**2).transpose(0, 2, 1)  # (cells, d, m)
     wrong = np.ones(H.shape, dtype=bool)
-    for _ in range(LIMITS.repairs):
+    for _ in range(LIMITS.cell_repairs):
         cell, column = np.nonzero(wrong)
         if cell.size:
             rows = points[cell] + H[cell, column, None] * Q.T[column]
@@ -98,7 +83,7 @@ def _again(
     size = np.linalg.norm(found.sizes, axis=1)
     least = np.array([min(size[max(c - 1, 0) : c + 1]) for c in cells])  # the weaker of a cell's two units
     gradients = gradients.copy()
-    for i in np.flatnonzero(errors * np.sqrt(len(found.normals)) > LIMITS.spoilt * least):
+    for i in np.flatnonzero(errors * np.sqrt(len(found.normals)) > LIMITS.cell_spoilt * least):
         side = np.where(np.arange(len(size)) < cells[i], 1.0, -1.0)
         better = wide_gradient(ask, points[i], found.normals, found.places, side)
         gradients[i] = gradients[i] if better is None else better
@@ -116,7 +101,7 @@ def _measured(bends: np.ndarray, steps: np.ndarray) -> np.ndarray:
     cells = [0]
     while cells[-1] < k:
         first, last = cells[-1], cells[-1] + 1
-        while last < k and last - first < bends.shape[1] and np.linalg.cond(units[first : last + 1]) < LIMITS.dependent:
+        while last < k and last - first < bends.shape[1] and np.linalg.cond(units[first : last + 1]) < LIMITS.cell_dependent:
             last += 1
         nearest = first + 1 + (last - first) // 2 if last < k else last
         nearest = min(nearest, last)
@@ -146,7 +131,7 @@ def _complement(direction: np.ndarray) -> np.ndarray:
 
 
 def _units(
-    line: Line,
+    line: ProbedLine,
     kinks: np.ndarray,
     bends: np.ndarray,
     cells: np.ndarray,
@@ -173,4 +158,4 @@ def _crossed(found: Jumps, points: np.ndarray, Q: np.ndarray, H: np.ndarray) -> 
             towards = np.where(np.sign(height) * (Q.T @ found.normals) < 0, np.abs(height) / np.maximum(climbs, 1e-300), np.inf)
         reach[c] = towards.min(axis=1, initial=np.inf)
     wrong = reach < H
-    return wrong, np.where(wrong, LIMITS.shorter * reach, H)
+    return wrong, np.where(wrong, LIMITS.cell_shorter * reach, H)

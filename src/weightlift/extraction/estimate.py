@@ -42,6 +42,13 @@ class Estimate:
     def nothing(cls, d: int, m: int, activation: Activation) -> Estimate:
         return cls(np.zeros((d, 0)), np.zeros(0), np.zeros((0, m)), np.zeros((d, m)), np.zeros(m), activation)
 
+    @classmethod
+    def of(cls, network: Network) -> Estimate:
+        """The same function, of standardised inputs."""
+        k, m = network.n_units, network.n_outputs
+        V = np.zeros((network.n_inputs, m)) if network.V is None else np.reshape(network.V, (network.n_inputs, m))
+        return cls(network.W, network.b, np.reshape(network.a, (k, m)), V, np.atleast_1d(network.c), network.activation)
+
     @property
     def k(self) -> int:
         return len(self.beta)

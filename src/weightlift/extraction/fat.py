@@ -8,28 +8,12 @@ that are too near, and the gradient is asked for there, with steps as wide as th
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
+from weightlift.extraction.limits import LIMITS
+
 Ask = Callable[[np.ndarray], np.ndarray]
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Numbers of the search for wide places."""
-
-    distances: tuple[float, ...] = (
-        0.3,
-        0.1,
-        0.03,
-        0.01,
-    )  # from all hyperplanes, in standardised inputs: the first that can be had
-    moves: int = 40
-    step: float = 0.3  # of the way to the next hyperplane, so that errors of the units do not matter
-
-
-LIMITS = Limits()
 
 
 def wide_gradient(ask: Ask, point: np.ndarray, normals: np.ndarray, places: np.ndarray, side: np.ndarray) -> np.ndarray | None:
@@ -42,16 +26,16 @@ def wide_gradient(ask: Ask, point: np.ndarray, normals: np.ndarray, places: np.n
     with np.errstate(divide="ignore"):
         up = np.where(climb < 0, height / np.maximum(-climb, 1e-300), np.inf).min(axis=1)
         down = np.where(climb > 0, height / np.maximum(climb, 1e-300), np.inf).min(axis=1)
-    H = np.where(up >= down, 1.0, -1.0) * LIMITS.step * np.minimum(np.maximum(up, down), np.sqrt(len(point)))
+    H = np.where(up >= down, 1.0, -1.0) * LIMITS.wide_step * np.minimum(np.maximum(up, down), np.sqrt(len(point)))
     Y = ask(np.vstack([found, found + np.diag(H)]))
     return np.asarray((Y[1:] - Y[0]) / H[:, None])
 
 
 def _wide_point(point: np.ndarray, normals: np.ndarray, places: np.ndarray, side: np.ndarray) -> np.ndarray | None:
     """A point whose distance from every hyperplane, on its side, is one of a few; by least moves along those too near."""
-    for distance in LIMITS.distances:
+    for distance in LIMITS.wide_distances:
         x = point.copy()
-        for _ in range(LIMITS.moves):
+        for _ in range(LIMITS.wide_moves):
             height = side * (x @ normals + places)
             near = np.flatnonzero(height < distance)
             if not near.size:

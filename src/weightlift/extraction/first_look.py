@@ -6,26 +6,24 @@ import numpy as np
 
 from weightlift.errors import OracleError
 from weightlift.extraction.estimate import Frame
+from weightlift.extraction.limits import LIMITS
 from weightlift.extraction.probe import Probe
 from weightlift.samples.oracle import Oracle
-
-ROWS = 6  # rows that are asked twice, the second time in another order
-SAME = 1e-3  # relative: answers that differ by less are one answer with noise or rounding
 
 
 def first_look(oracle: Oracle, frame: Frame, rng: np.random.Generator) -> tuple[Probe, float]:
     """The probe, and the size of the noise: the largest difference between two answers to one row, 0 if there is none."""
-    xi = rng.standard_normal((ROWS, oracle.n_inputs))
+    xi = rng.standard_normal((LIMITS.asked_twice, oracle.n_inputs))
     Y = oracle.ask(frame.out(xi))
-    order = np.roll(rng.permutation(ROWS), 1)
+    order = np.roll(rng.permutation(LIMITS.asked_twice), 1)
     again = oracle.ask(frame.out(xi[order]), anew=True)
     spread = float(np.abs(Y - Y.mean(axis=0)).max())
     if spread <= 1e-14 * float(np.abs(Y).max(initial=0.0)):
         raise OracleError(
-            f"the oracle is constant: {ROWS} random rows were all answered by {Y[0, 0]:.6g}. Widen `scale` or move `center`."
+            f"the oracle is constant: {len(Y)} random rows were all answered by {Y[0, 0]:.6g}. Widen `scale` or move `center`."
         )
     noise = float(np.abs(again - Y[order]).max())
-    if noise > SAME * spread and _permuted(Y[order], again, SAME * spread):
+    if noise > LIMITS.same_answer * spread and _permuted(Y[order], again, LIMITS.same_answer * spread):
         raise OracleError(
             "the oracle answers out of order: rows asked again had the same answers in other places. Return one answer a row, "
             "in the order of the rows."

@@ -12,31 +12,28 @@ import math
 import numpy as np
 
 from weightlift.extraction.estimate import Estimate
-
-SPARE = 1.03  # rows over the least number that could do, for those that repeat what others say
-MARGIN = 16
-LARGE, TESTED = 4500, 0.2  # weights beyond which nothing is proved, and rows a parameter that test them
+from weightlift.extraction.limits import LIMITS
+from weightlift.identifiability.parameters import parameters_of_shape
 
 
-def rows_needed(estimate: Estimate, *, kinked: bool) -> int:
+def rows_to_prove(estimate: Estimate, *, kinked: bool) -> int:
     """How many rows can prove the units: one a parameter and a few, for kinked φ enough for d + 2 bases  (certificate T1, T2).
 
     With m outputs every row is m equations, and fewer rows test what they cannot prove.
     """
     d, k, m = len(estimate.N), estimate.k, len(estimate.c)
     p = degrees_of_freedom(estimate)
-    if estimate.N.size > LARGE:  # no dense equations: tested, not proved
-        return math.ceil(TESTED * p / m) + MARGIN
+    if estimate.N.size > LIMITS.dense:  # no dense equations: tested, not proved
+        return math.ceil(LIMITS.rows_tested * p / m) + LIMITS.row_margin
     if m > 1:
-        return math.ceil(SPARE * p / m) + MARGIN + 2 * k
-    return math.ceil(SPARE * (max(p, (d + 2) * (k + 1)) if kinked else p)) + MARGIN
+        return math.ceil(LIMITS.row_spare * p / m) + LIMITS.row_margin + 2 * k
+    return math.ceil(LIMITS.row_spare * (max(p, (d + 2) * (k + 1)) if kinked else p)) + LIMITS.row_margin
 
 
 def degrees_of_freedom(estimate: Estimate) -> int:
     """Parameters that answers can see: the scale of homogeneous units is none."""
-    d, k, m = len(estimate.N), estimate.k, len(estimate.c)
-    linear = d * m if estimate.V.any() else 0
-    return k * (d + 1 + m) + m + linear - (k if estimate.activation.degree else 0)
+    shape = len(estimate.N), estimate.k, estimate.activation
+    return parameters_of_shape(*shape, bias=True, offset=True, linear=bool(estimate.V.any()), n_outputs=len(estimate.c))
 
 
 def fresh_rows(n: int, estimate: Estimate, rng: np.random.Generator) -> np.ndarray:

@@ -7,30 +7,17 @@ More weights than dense equations hold, or no units at all, are judged by the sa
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from weightlift.certificate import Certificate, Evidence, Kind, Statement, Topic, certify
 from weightlift.extraction.fresh import degrees_of_freedom
-from weightlift.extraction.kinked import LIMITS as LINES
+from weightlift.extraction.limits import LIMITS
 from weightlift.extraction.probe import Probe
-from weightlift.extraction.routes import LIMITS as ROUTES
 from weightlift.extraction.routes import Found
 from weightlift.network import Network
 from weightlift.samples import Samples
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Numbers of the tests."""
-
-    spare: int = 8  # equations beyond the parameters, at least, as in `certify`
-    precision: float = 1e-2  # relative, at which a unit is still one
-    safety: float = 3.0  # of a precision that is read off the residuals of random rows
-
-
-LIMITS = Limits()
 
 
 def judge(found: Found, probe: Probe, network: Network, fresh: Samples, rng: np.random.Generator) -> Certificate:
@@ -38,7 +25,7 @@ def judge(found: Found, probe: Probe, network: Network, fresh: Samples, rng: np.
     if not found.explained:
         reasons = found.notes or ("The network does not explain the answers to random rows.",)
         return _blank(found, probe, network).refused(*reasons)
-    if 0 < found.estimate.N.size <= LINES.dense:
+    if 0 < found.estimate.N.size <= LIMITS.dense:
         return _by_construction(certify(network, fresh, bias=True, offset=True, rng=rng), len(found.xi))
     return _by_construction(_tested(found, probe, network), len(found.xi))
 
@@ -71,7 +58,7 @@ def _tested(found: Found, probe: Probe, network: Network) -> Certificate:
     """Agreement, equations, rank and precision as they are measured; rivals as far as lines and rows exclude them."""
     blank = _blank(found, probe, network)
     e, m = blank.evidence, len(found.estimate.c)
-    limit = ROUTES.agrees * (1 + found.inexact / probe.unit)
+    limit = LIMITS.agrees * (1 + found.inexact / probe.unit)
     how = f"a relative {found.inexact:g}" if found.inexact else f"the rounding of the answers, {probe.quantum.name}"
     agreement = Statement(
         Topic.BOUNDED if probe.quantum.coarse or found.inexact else Topic.AGREEMENT,
@@ -98,7 +85,7 @@ def _tested(found: Found, probe: Probe, network: Network) -> Certificate:
         Topic.PRECISION, Kind.TESTED, not weak, f"Units are known to a relative {worst:.1g}.", worst, LIMITS.precision, weak
     )
     sentence = (
-        f"Nothing more bends the answers on random lines of {LINES.span:g} times the inputs' scale, nor on {len(found.xi)} "
+        f"Nothing more bends the answers on random lines of {LIMITS.span:g} times the inputs' scale, nor on {len(found.xi)} "
         "random rows; other networks are not excluded by a theorem."
     )
     rivals = Statement(Topic.RIVALS, Kind.TESTED, True, sentence, len(found.xi))

@@ -12,57 +12,43 @@ Cost    (k + 1)(d − 1) + some 5 k queries for k units; the width is found.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from weightlift.activations import Activation
-from weightlift.extraction.cells import Jumps, Line, jumps
+from weightlift.extraction.cells import Jumps, ProbedLine, jumps
 from weightlift.extraction.estimate import Estimate
+from weightlift.extraction.limits import LIMITS
 from weightlift.extraction.lines import Broken, broken_line
 from weightlift.extraction.orientation import turned
 from weightlift.extraction.probe import Probe
 
 
-@dataclass(frozen=True)
-class Limits:
-    """Numbers of the extraction by lines."""
-
-    span: float = 1e3  # half the length of a line over the inputs' scale: P(|t| > s) = 2/(π s) for a unit's kink
-    span_coarse: float = 300.0  # the same for answers rounded to float32 or coarser, whose errors grow with the length
-    knots: int = 24  # first pieces of coarse answers on each side of 0
-    beside: float = 0.02  # width of pairs of coarse answers over their interval: float32 then has slopes to a thousandth
-    dense: int = 4500  # weights of networks that are polished on all answers
-    attempts: int = 4  # lines that may fail to resolve before the oracle is called something else
-    error: float = 1e-5  # relative, of the units that differences give: a smaller linear part is none
-    coarse: float = 1e5  # the same for coarse answers, over their relative error
-
-
-LIMITS = Limits()
-
-
-def by_line(probe: Probe, start: Estimate, rng: np.random.Generator) -> Estimate | None:
-    """One line on what the probe has left of f: the units found there beside those of `start`.
+def by_line(probe: Probe, start: Estimate, rng: np.random.Generator) -> tuple[Estimate | None, int]:
+    """One line on what the probe has left of f: the units found there beside those of `start`; and the most kinks seen.
 
     None where no line is piecewise linear with kinks that can be told apart.
     """
-    for _ in range(LIMITS.attempts):
-        line = Line(rng.standard_normal(probe.d), _direction(probe.d, rng))
+    seen = 0
+    for _ in range(LIMITS.attempts_coarse if probe.quantum.coarse else LIMITS.attempts):
+        line = ProbedLine(rng.standard_normal(probe.d), _direction(probe.d, rng))
         broken = _rebuilt(probe, line)
+        seen = max(seen, len(broken.kinks))
         if broken.resolved:
             dense = len(broken.kinks) * probe.d <= LIMITS.dense  # the polish does better
             noise = 0.0 if dense or probe.quantum.coarse else probe.noise()
             whole = start.joined(_estimate(jumps(probe.ask, line, broken, noise), start.activation))
-            error = max(LIMITS.error, LIMITS.coarse * probe.unit) + probe.inexact
-            return turned(whole, slopes_of(start.activation), error) or whole
+            error = max(LIMITS.linear_error, LIMITS.linear_coarse * probe.unit) + probe.inexact
+            return turned(whole, slopes_of(start.activation), error) or whole, seen
         if broken.curved:
             break
-    return None
+    return None, seen
 
 
 def is_straight(probe: Probe, rng: np.random.Generator) -> bool:
     """Whether nothing bends on one more line, far out as well. No gradient is asked for."""
-    broken = _rebuilt(probe, Line(rng.standard_normal(probe.d), _direction(probe.d, rng)))
+    broken = _rebuilt(probe, ProbedLine(rng.standard_normal(probe.d), _direction(probe.d, rng)))
     return broken.resolved and not len(broken.kinks)
 
 
@@ -82,14 +68,14 @@ def _direction(d: int, rng: np.random.Generator) -> np.ndarray:
     return np.asarray(u * np.sqrt(d) / np.linalg.norm(u))
 
 
-def _rebuilt(probe: Probe, line: Line) -> Broken:
+def _rebuilt(probe: Probe, line: ProbedLine) -> Broken:
     """f on the line. Pieces of coarse answers reach no further than the next of some knots, which are dense around 0."""
     values = lambda t: probe.ask(line.at(t))  # noqa: E731
     if not probe.quantum.coarse:
         return broken_line(values, probe.rounding, (-LIMITS.span, LIMITS.span))
     half = np.sinh(np.linspace(0.0, math.asinh(LIMITS.span_coarse), LIMITS.knots))
     knots = tuple(float(t) for t in np.concatenate([-half[:0:-1], half]))
-    return broken_line(values, probe.rounding, knots, LIMITS.beside, LIMITS.beside)
+    return broken_line(values, probe.rounding, knots, LIMITS.coarse_beside, LIMITS.coarse_beside)
 
 
 def _estimate(found: Jumps, activation: Activation) -> Estimate:

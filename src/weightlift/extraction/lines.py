@@ -16,29 +16,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from weightlift.extraction.limits import LIMITS
+
 Values = Callable[[np.ndarray], np.ndarray]  # (n,) places -> (n, m) values
 Rounding = Callable[[np.ndarray], np.ndarray]  # (n,) places -> (n,) bounds on the values' errors
 
 
-@dataclass(frozen=True)
-class Limits:
-    """Numbers of the search on a line."""
-
-    end: float = 1e-2  # width of the end pieces over that of the line: kinks are rare out there
-    beside: float = (
-        1e-5  # half the least width of a pair of values over that of its interval: kinks fall between them by chance
-    )
-    certainty: float = 4.0  # width of a pair over the error of the place where the pieces meet
-    widest: float = 0.2  # a pair wider than this part of its interval cannot tell kinks apart
-    levels: int = 60  # splits, one inside the other
-    splits: tuple[int, int] = (150, 12)  # most pairs: so many, and so many a kink found; lines of 128 units took 4 a kink
-
-
-LIMITS = Limits()
-
-
 @dataclass(frozen=True, eq=False)
-class Piece:
+class Tangent:
     """Value and slope at a place, and a bound on the slope's error."""
 
     t: float
@@ -55,14 +40,18 @@ class Broken:
     """A continuous, piecewise linear function: kinks in order, and one piece between any two of them."""
 
     kinks: np.ndarray  # (k,)
-    pieces: tuple[Piece, ...]  # k + 1
+    pieces: tuple[Tangent, ...]  # k + 1
     edges: np.ndarray  # (k + 2,) the kinks between the ends of the line
     resolved: bool  # no kinks too close to be told apart, and every value explained
     curved: bool = False  # splits found no pieces
 
 
 def broken_line(
-    values: Values, rounding: Rounding, knots: tuple[float, ...], beside: float = LIMITS.beside, end: float = LIMITS.end
+    values: Values,
+    rounding: Rounding,
+    knots: tuple[float, ...],
+    beside: float = LIMITS.line_beside,
+    end: float = LIMITS.line_end,
 ) -> Broken:
     """Kinks and pieces of the function between the first and the last knot; most kinks should lie within a few units of 0.
 
@@ -72,11 +61,11 @@ def broken_line(
     waiting, places, found = _first_gaps(values, rounding, np.array(knots), end)
     asked = [(places, found)]
     kinks: list[float] = []
-    for _ in range(LIMITS.levels):
+    for _ in range(LIMITS.line_levels):
         waiting = [gap for gap in waiting if not gap.straight(rounding)]
         if not waiting or any(gap.narrow(rounding, beside) for gap in waiting):
             break
-        if sum(len(places) for places, _ in asked) // 2 > LIMITS.splits[0] + LIMITS.splits[1] * len(kinks):
+        if sum(len(places) for places, _ in asked) // 2 > LIMITS.line_splits[0] + LIMITS.line_splits[1] * len(kinks):
             return Broken(np.sort(np.array(kinks)), (), np.empty(0), resolved=False, curved=True)
         plans = [gap.plan(rounding, beside) for gap in waiting]
         pairs = np.array([[t - h, t + h] for t, h in plans])
@@ -103,8 +92,8 @@ def _first_gaps(values: Values, rounding: Rounding, knots: np.ndarray, end: floa
 class Gap:
     """Two pieces with unknown kinks between them."""
 
-    left: Piece
-    right: Piece
+    left: Tangent
+    right: Tangent
     split: float = math.nan  # where to split next; NaN: where the pieces meet
 
     @property
@@ -130,8 +119,8 @@ class Gap:
         size = float(np.linalg.norm(bend))
         t, h = self.split, 0.0
         if math.isnan(t) and size > 0:
-            t, h = self.right.t - float(gap @ bend) / size**2, LIMITS.certainty * error / size
-        if not (self.left.t + h < t < self.right.t - h and h < LIMITS.widest * self.width):
+            t, h = self.right.t - float(gap @ bend) / size**2, LIMITS.line_certainty * error / size
+        if not (self.left.t + h < t < self.right.t - h and h < LIMITS.line_widest * self.width):
             t, h = _middle(self.left.t, self.right.t), 0.0
         h = max(h, beside * min(self.width, 1 + abs(t)))
         return t, min(h, 0.5 * (t - self.left.t), 0.5 * (self.right.t - t))
@@ -156,10 +145,10 @@ class Gap:
         return self.right.slope - self.left.slope, self.right.value - self.left.at(self.right.t), error
 
 
-def _piece(places: np.ndarray, found: np.ndarray, rounding: Rounding) -> Piece:
+def _piece(places: np.ndarray, found: np.ndarray, rounding: Rounding) -> Tangent:
     width = float(places[1] - places[0])
     error = float(rounding(places).sum()) / width
-    return Piece(float(places.mean()), found.mean(axis=0), (found[1] - found[0]) / width, error)
+    return Tangent(float(places.mean()), found.mean(axis=0), (found[1] - found[0]) / width, error)
 
 
 def _middle(low: float, high: float) -> float:
@@ -167,7 +156,7 @@ def _middle(low: float, high: float) -> float:
     return math.sinh((math.asinh(low) + math.asinh(high)) / 2)
 
 
-def _on(piece: Piece, t: float, value: np.ndarray, rounding: Rounding) -> bool:
+def _on(piece: Tangent, t: float, value: np.ndarray, rounding: Rounding) -> bool:
     error = float(rounding(np.array([t, piece.t])).sum()) + piece.error * abs(t - piece.t)
     return bool(np.linalg.norm(piece.at(t) - value) <= 2 * error)
 
@@ -195,6 +184,6 @@ def _rebuilt(
     return Broken(kinks, tuple(pieces), edges, whole and bool((np.diff(edges) > 0).all()))
 
 
-def _meeting(left: Piece, right: Piece) -> float:
+def _meeting(left: Tangent, right: Tangent) -> float:
     bend = right.slope - left.slope
     return right.t - float((right.value - left.at(right.t)) @ bend) / float(bend @ bend)

@@ -11,22 +11,12 @@ by meeting in the middle.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from weightlift.extraction.estimate import Estimate
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Numbers of the search for sides."""
-
-    near: float = 0.05  # a coefficient this far from 0 and 1 is neither of them
-    listed: int = 42  # most units whose sums are listed by halves: 2²¹ sums, 0.4 GB
-
-
-LIMITS = Limits()
+from weightlift.extraction.limits import LIMITS
 
 
 def turned(estimate: Estimate, slopes: tuple[float, float], error: float) -> Estimate | None:
@@ -60,13 +50,13 @@ def turned(estimate: Estimate, slopes: tuple[float, float], error: float) -> Est
 def _rounded(J: np.ndarray, target: np.ndarray) -> np.ndarray | None:
     x = np.linalg.lstsq(J, target, rcond=None)[0]
     bits = np.round(np.clip(x, 0, 1))
-    return bits if bool((np.abs(x - bits) < LIMITS.near).all()) else None
+    return bits if bool((np.abs(x - bits) < LIMITS.side_near).all()) else None
 
 
 def _listed(J: np.ndarray, target: np.ndarray, tolerance: float) -> np.ndarray | None:
     """Bits with Σ bits J = target: sums of the two halves that meet, nearest in one random coordinate, then in all."""
     k = J.shape[1]
-    if k > LIMITS.listed:
+    if k > LIMITS.side_listed:
         return None
     first, second = _sums(J[:, : k // 2]), _sums(J[:, k // 2 :])
     axis = np.random.default_rng(0).standard_normal(len(J))

@@ -8,24 +8,10 @@ refine what rounding in JᵀJ leaves of the last one.  Cost O(n m p²) a step.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from weightlift.extraction.estimate import Estimate
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Numbers of the polish."""
-
-    ridges: tuple[float, ...] = (1e-12, 1e-8, 1e-6, 1e-4, 1e-2, 1.0)  # of JᵀJ with unit diagonal; the first is its rounding
-    steps: int = 60
-    gain: float = 0.99  # a step that lowers the residual by less has reached its end …
-    end: float = 0.5  # … and so has one that lowers it by less where it is within the answers' errors already
-
-
-LIMITS = Limits()
+from weightlift.extraction.limits import LIMITS
 
 
 def polish(
@@ -34,7 +20,7 @@ def polish(
     """The least-squares fit to the answers Y (n, m) at ξ (n, d), from a start near it; weights: one over their errors."""
     w = np.ones(len(xi)) if weights is None else weights
     best, level, choice = estimate, _level(estimate, xi, Y, w), 0
-    for _ in range(LIMITS.steps):
+    for _ in range(LIMITS.polish_steps):
         J, r = jacobian(best, xi, linear, w), ((Y - best(xi)) * w[:, None]).T.ravel()
         length = np.linalg.norm(J, axis=0)
         length[length == 0] = 1.0
@@ -49,7 +35,7 @@ def polish(
                 break
         else:
             return best
-        small = choice == 0 and reached > (LIMITS.gain if reached > np.sqrt(Y.size) else LIMITS.end) * level
+        small = choice == 0 and reached > (LIMITS.polish_gain if reached > np.sqrt(Y.size) else LIMITS.polish_end) * level
         best, level = after, reached
         if small:
             return best

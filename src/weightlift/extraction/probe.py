@@ -13,27 +13,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weightlift.extraction.estimate import Estimate, Frame
+from weightlift.extraction.limits import LIMITS
 from weightlift.samples.oracle import Oracle
 
 FORMATS = (("float16", np.float16, 2.0**-11), ("float32", np.float32, 2.0**-24))
 
 
 @dataclass(frozen=True)
-class Limits:
-    """Numbers of the rounding model."""
-
-    decimals: int = 12  # decimal places that are looked for; beyond them float64 has too few digits left to tell
-    few: int = 6  # answers that must agree on a format before it is believed
-    points: int = 12  # answers that show the error of coarse ones
-    short: float = 1e-4  # length of their line over the inputs' scale
-    roundings: float = 4.0  # errors of an answer in units of √d roundings of its largest term
-
-
-LIMITS = Limits()
-
-
-@dataclass(frozen=True)
-class Quantum:
+class AnswerGrid:
     """The grid on which answers lie: relative spacing (twice the unit roundoff of a format) and absolute spacing."""
 
     name: str = "float64"
@@ -41,7 +28,7 @@ class Quantum:
     absolute: float = 0.0
 
     @classmethod
-    def of(cls, Y: np.ndarray) -> Quantum:
+    def of(cls, Y: np.ndarray) -> AnswerGrid:
         """The coarsest grid that holds all answers."""
         values = np.unique(Y[np.isfinite(Y) & (Y != 0)])
         if len(values) < LIMITS.few:
@@ -70,7 +57,7 @@ class Probe:
 
     oracle: Oracle
     frame: Frame
-    quantum: Quantum
+    quantum: AnswerGrid
     size: float  # of the terms of f around ξ = 0
     growth: float  # of the terms of f with ‖ξ‖/√d
     measured: float | None = None  # relative error of coarse answers
@@ -82,7 +69,7 @@ class Probe:
         """From the answers Y (n, m) to some rows ξ ~ N(0, I)."""
         size = float(np.abs(Y).max())
         spread = float(np.abs(Y - Y.mean(axis=0)).max())
-        return cls(oracle, frame, Quantum.of(Y), max(size, spread), max(spread, 1e-300))
+        return cls(oracle, frame, AnswerGrid.of(Y), max(size, spread), max(spread, 1e-300))
 
     @property
     def d(self) -> int:
@@ -130,4 +117,4 @@ class Probe:
 
     def seen(self) -> Probe:
         """With the format that all answers so far show."""
-        return replace(self, quantum=Quantum.of(self.oracle.rows[1]))
+        return replace(self, quantum=AnswerGrid.of(self.oracle.rows[1]))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -13,12 +11,11 @@ from weightlift.activations import Activation, get
 from weightlift.arguments import count, generator
 from weightlift.errors import ArgumentError, ShapeError
 from weightlift.extraction.estimate import Frame
-
-FIRST = 12  # queries that look at the oracle before anything is decided
+from weightlift.extraction.limits import LIMITS
 
 
 @dataclass(frozen=True, eq=False)
-class Request:
+class ExtractionRequest:
     """What is asked for. None stands for what is to be found."""
 
     n_inputs: int
@@ -29,9 +26,9 @@ class Request:
     rng: np.random.Generator
 
     @classmethod
-    def of(cls, n_inputs: Any, n_units: Any, activation: Any, linear: Any, center: Any, scale: Any, rng: Any) -> Request:
+    def of(cls, n_inputs: Any, n_units: Any, activation: Any, linear: Any, center: Any, scale: Any, rng: Any) -> Self:
         d = count("n_inputs", n_inputs)
-        if linear not in (True, False, "auto"):
+        if not isinstance(linear, bool | np.bool_) and not (isinstance(linear, str) and linear == "auto"):
             raise ArgumentError(f"linear must be True, False or 'auto', not {linear!r}.")
         return cls(
             d,
@@ -44,21 +41,9 @@ class Request:
 
     def check_budget(self, budget: int | None) -> None:
         """Refuse a budget that cannot do for one unit: its gradient on both sides, and a confirmation."""
-        least = FIRST + 2 * (self.n_inputs + 1) + self.n_inputs + 12
+        least = LIMITS.first_queries + 2 * (self.n_inputs + 1) + self.n_inputs + 12
         if budget is not None and budget < least:
             raise ArgumentError(f"budget is {budget}; one unit with {self.n_inputs} inputs needs {least} queries at least.")
-
-
-@dataclass(frozen=True, eq=False)
-class Manners:
-    """How the oracle is asked: see `Oracle`."""
-
-    budget: int | None
-    batch_size: int | None
-    retries: int
-    journal: str | os.PathLike[str] | None
-    max_time: float | None
-    callback: Callable[[int], None] | None
 
 
 def _vector(name: str, value: Any, d: int, default: float) -> np.ndarray:
@@ -69,7 +54,7 @@ def _vector(name: str, value: Any, d: int, default: float) -> np.ndarray:
     except (TypeError, ValueError):
         raise ShapeError(f"{name} must be a number or have one entry an input, {d} in all.") from None
     if not np.isfinite(vector).all():
-        raise ArgumentError(f"{name} holds NaN or infinity.")
+        raise ArgumentError(f"{name} must be finite; it holds NaN or infinity.")
     return vector
 
 

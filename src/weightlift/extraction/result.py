@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from weightlift import markup
 from weightlift.certificate import Certificate
 from weightlift.network import Network
 from weightlift.samples import Samples
@@ -50,6 +51,11 @@ class Extraction:
         lines += [f"  {note}" for note in self.notes]
         lines += [f"  not seen: {sentence}" for sentence in self.unseen]
         return "\n".join([*lines, str(self.certificate)])
+
+    def _repr_html_(self) -> str:
+        asked = f"{self.queries} queries in {self.calls} calls, {self.replayed} of them from the journal; {self.seconds:.1f} s."
+        words = [asked, *self.notes, *(f"Not seen: {sentence}" for sentence in self.unseen)]
+        return f"{self.certificate._repr_html_()}{self.network._repr_html_()}{markup.listing(words)}"
 
     def __str__(self) -> str:
         return self.summary()

@@ -8,34 +8,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weightlift.activations import Activation
+from weightlift.errors import BudgetError
 from weightlift.extraction.estimate import Estimate
-from weightlift.extraction.fresh import fresh_rows, rows_needed
-from weightlift.extraction.kinked import LIMITS as LINES
+from weightlift.extraction.fresh import fresh_rows, rows_to_prove
 from weightlift.extraction.kinked import by_line, is_straight, slopes_of
+from weightlift.extraction.limits import LIMITS
 from weightlift.extraction.orientation import turned
 from weightlift.extraction.polish import polish
 from weightlift.extraction.probe import Probe
 from weightlift.extraction.smooth import Local, Span, directions, find_span, local, numbers
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Numbers that the routes share."""
-
-    sides: float = 1e-7  # relative linear part of a polished estimate that is none
-    rounds: int = 6  # searches on what is left
-    tried: int = 12  # random rows that look for what is left before all fresh rows are asked for
-    unpolished: float = 1e-8  # relative error of networks with too many weights for the polish
-    rough: float = 1e-4  # relative error that is allowed before the polish
-    agrees: float = 4.0  # largest residual in units of the bound on an answer's error
-    whole: int = 3  # starts from nothing
-    coarse: float = 3e4  # error of units from coarse differences over that of the answers
-    evidence: int = 64  # random rows that show that nothing explains them
-    parallel: float = 1e8  # condition of the units' directions that no Hessian tells apart
-    spots: int = 5  # places of Hessians at most
-
-
-LIMITS = Limits()
+from weightlift.recovery import recover
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +30,7 @@ class Found:
     explained: bool
     notes: tuple[str, ...] = ()
     inexact: float = 0.0  # relative error of the answers' explanation beyond their rounding
+    seen: int = 0  # units that showed, at least, where no estimate has them
 
 
 def lines_route(probe: Probe, activation: Activation, linear: bool | None, rng: np.random.Generator) -> Found:
@@ -55,7 +38,12 @@ def lines_route(probe: Probe, activation: Activation, linear: bool | None, rng: 
     nothing = Estimate.nothing(probe.d, probe.oracle.n_outputs or 1, activation)
     best: Found | None = None
     for _ in range(LIMITS.whole):
-        estimate = by_line(probe, nothing, rng)
+        try:
+            estimate, seen = by_line(probe, nothing, rng)
+        except BudgetError:
+            if best is None:
+                raise
+            return best
         if estimate is None:
             break
         found = _completed(probe, estimate, linear, rng)
@@ -64,50 +52,66 @@ def lines_route(probe: Probe, activation: Activation, linear: bool | None, rng: 
             return best
     if best is None:
         note = "On random lines the answers are not piecewise linear with kinks that can be told apart."
-        return unexplained(probe, nothing, note, rng)
+        return replace(unexplained(probe, nothing, note, rng), seen=seen)
     note = "A piecewise linear network of one hidden layer that fits random lines does not explain random rows."
     return replace(best, notes=(*best.notes, note))
 
 
 def _completed(probe: Probe, estimate: Estimate, linear: bool | None, rng: np.random.Generator) -> Found:
     """Further lines on what the estimate leaves; fresh rows; the polish."""
-    rough = max(LIMITS.rough, LIMITS.coarse * probe.unit)
+    rough = max(LIMITS.rough, LIMITS.coarse_units * probe.unit)
     xi, Y = np.empty((0, probe.d)), np.empty((0, len(estimate.c)))
-    for _ in range(LIMITS.rounds):
-        more = fresh_rows(LIMITS.tried, estimate, rng)
-        xi, Y = np.vstack([xi, more]), np.vstack([Y, probe.ask(more)])
-        rest = probe.without(estimate, rough)
-        if agrees(rest, estimate, xi, Y) and (probe.quantum.coarse or is_straight(rest, rng)):
-            break
-        found = by_line(rest, estimate, rng)
-        if found is None or found.k == estimate.k:
-            break
-        estimate = found
-    missing = max(0, int(min(rows_needed(estimate, kinked=True) - len(xi), probe.oracle.left)))
+    try:
+        for _ in range(LIMITS.rounds):
+            more = fresh_rows(LIMITS.tried, estimate, rng)
+            xi, Y = np.vstack([xi, more]), np.vstack([Y, probe.ask(more)])
+            rest = probe.without(estimate, rough)
+            if agrees(rest, estimate, xi, Y) and (probe.quantum.coarse or is_straight(rest, rng)):
+                break
+            found, _ = by_line(rest, estimate, rng)
+            if found is None or found.k == estimate.k:
+                break
+            estimate = found
+    except BudgetError as error:
+        return _cut(probe, _polished(probe, estimate, linear), error)
+    missing = max(0, int(min(rows_to_prove(estimate, kinked=True) - len(xi), probe.oracle.left)))
     more = fresh_rows(missing, estimate, rng)
     xi, Y = np.vstack([xi, more]), np.vstack([Y, probe.ask(more)])
     estimate = _faced(probe, _polished(probe, estimate, linear), linear)
-    inexact = LIMITS.unpolished if estimate.N.size > LINES.dense else 0.0
+    inexact = LIMITS.unpolished if estimate.N.size > LIMITS.dense else 0.0
     explained = agrees(replace(probe, inexact=inexact), estimate, xi, Y)
     if explained and not probe.quantum.coarse:
-        explained = is_straight(probe.without(estimate, LIMITS.agrees * probe.unit + inexact), rng)
+        try:
+            explained = is_straight(probe.without(estimate, LIMITS.agrees * probe.unit + inexact), rng)
+        except BudgetError as error:
+            return _cut(probe, estimate, error)
     return Found(estimate, xi, Y, explained, inexact=inexact)
+
+
+def _cut(probe: Probe, estimate: Estimate, error: BudgetError) -> Found:
+    """What was found before the budget ended, beside all that was asked."""
+    X, Y = probe.oracle.rows
+    note = f"The budget is spent: {error} {estimate.k} units were seen so far, and there may be more."
+    return Found(estimate, probe.frame.into(X), Y, explained=False, notes=(note,))
 
 
 def _faced(probe: Probe, estimate: Estimate, linear: bool | None) -> Estimate:
     """With a linear part that polished units make up for by facing the other way gone, if there is one."""
     if not estimate.V.any():
         return estimate
-    found = turned(estimate, slopes_of(estimate.activation), max(LIMITS.sides, LIMITS.coarse * probe.unit))
+    found = turned(estimate, slopes_of(estimate.activation), max(LIMITS.no_linear, LIMITS.coarse_units * probe.unit))
     return estimate if found is None else _polished(probe, found, linear)
 
 
-def with_rows(found: Found, probe: Probe, n: int, rng: np.random.Generator) -> Found:
-    """The same with further fresh rows, which must agree as well."""
+def with_rows(found: Found, probe: Probe, n: int, linear: bool | None, rng: np.random.Generator) -> Found:
+    """With further fresh rows around the units' bends; the polish takes part of them where they do not agree as they are."""
     more = fresh_rows(n, found.estimate, rng)
-    xi, Y = np.vstack([found.xi, more]), np.vstack([found.Y, probe.ask(more)])
-    agreed = agrees(replace(probe, inexact=found.inexact), found.estimate, xi, Y)
-    return replace(found, xi=xi, Y=Y, explained=agreed)
+    found = replace(found, xi=np.vstack([found.xi, more]), Y=np.vstack([found.Y, probe.ask(more)]))
+    able = replace(probe, inexact=found.inexact)
+    if agrees(able, found.estimate, found.xi, found.Y):
+        return replace(found, explained=True)
+    estimate = _polished(probe, found.estimate, linear)
+    return replace(found, estimate=estimate, explained=agrees(able, estimate, found.xi, found.Y))
 
 
 def unexplained(probe: Probe, nothing: Estimate, note: str, rng: np.random.Generator) -> Found:
@@ -142,22 +146,75 @@ def derivatives_route(
             rows = probe.frame.into(probe.oracle.rows[0]), probe.oracle.rows[1]
             for activation in candidates:
                 estimate = _polished(probe, numbers(N, span, tuple(spots), rows, activation), free)
-                found = Found(estimate, xi, Y, agrees(probe, estimate, xi, Y))
+                found = _around_bends(Found(estimate, xi, Y, agrees(probe, estimate, xi, Y)), probe, free, rng)
                 best = min(best, found, key=_residual)
-                if found.explained:
+                if found.explained and agrees_far(probe, found.estimate, rng):
                     return found
         if len(spots) == LIMITS.spots or probe.oracle.left < len(spots[0].gradient) ** 2:
             break
         spots.append(local(probe, span.U, rng))
     note = f"Gradients span {span.U.shape[1]} directions, and no fit of as many units explains random rows."
-    return replace(best, notes=(note,)) if best.estimate.k else unexplained(probe, best.estimate, note, rng)
+    return replace(best, explained=False, notes=(note,)) if best.estimate.k else unexplained(probe, best.estimate, note, rng)
+
+
+def _around_bends(found: Found, probe: Probe, linear: bool, rng: np.random.Generator) -> Found:
+    """A fit that is nearly right, by rows where its units bend: one side of a unit may fix less than both (ELU's is eᶻ)."""
+    for _ in range(LIMITS.rounds):
+        nearly = agrees(replace(probe, inexact=LIMITS.rough), found.estimate, found.xi, found.Y)
+        if found.explained or not nearly or probe.oracle.left < LIMITS.tried:
+            break
+        found = with_rows(found, probe, LIMITS.tried, linear, rng)
+    return found
+
+
+def samples_route(
+    probe: Probe, found: Found, activation: Activation, most: int | None, linear: bool | None, rng: np.random.Generator
+) -> Found:
+    """The search on random rows where lines or derivatives do not tell the units apart: widths from what they have seen.
+
+    Twice the rows each time; what was found before, where none explains them.
+    """
+    least = max(found.seen, found.estimate.k, 1)
+    widths = (most,) if most is not None else range(least, least + LIMITS.searched_widths)
+    xi, Y = np.empty((0, probe.d)), np.empty((0, probe.oracle.n_outputs or 1))
+    for _ in range(LIMITS.searches):
+        n = max(LIMITS.searched * (probe.d + 2) * widths[-1], 2 * len(xi))
+        if probe.oracle.left < n - len(xi):
+            break
+        more = rng.choice(LIMITS.searched_scales, size=(n - len(xi), 1)) * rng.standard_normal((n - len(xi), probe.d))
+        xi, Y = np.vstack([xi, more]), np.vstack([Y, probe.ask(more)])
+        for width in widths:
+            estimate = _polished(probe, _searched(xi, Y, width, activation, bool(linear), rng), bool(linear))
+            if agrees(probe, estimate, xi, Y):
+                done = with_rows(Found(estimate, xi, Y, explained=True), probe, LIMITS.tried, linear, rng)
+                if done.explained and agrees_far(probe, done.estimate, rng):
+                    return done
+                xi, Y = done.xi, done.Y
+    return found
+
+
+def _searched(
+    xi: np.ndarray, Y: np.ndarray, width: int, activation: Activation, linear: bool, rng: np.random.Generator
+) -> Estimate:
+    found = recover(
+        xi,
+        Y[:, 0] if Y.shape[1] == 1 else Y,
+        n_units=width,
+        activation=activation,
+        bias=True,
+        offset=True,
+        linear=linear,
+        max_time=LIMITS.search_seconds,
+        rng=rng,
+    )
+    return Estimate.of(found.network)
 
 
 def _rows_of(span: Span, activation: Activation, linear: bool) -> int:
     """Rows for as many units as the span has directions."""
     k, m = span.U.shape[1], span.gradient.shape[1]
     V = span.gradient if linear else np.zeros_like(span.gradient)
-    return rows_needed(Estimate(span.U, np.zeros(k), np.zeros((k, m)), V, np.zeros(m), activation), kinked=False)
+    return rows_to_prove(Estimate(span.U, np.zeros(k), np.zeros((k, m)), V, np.zeros(m), activation), kinked=False)
 
 
 def _pairs(spots: list[Local], rng: np.random.Generator) -> Iterator[np.ndarray]:
@@ -178,11 +235,17 @@ def agrees(probe: Probe, estimate: Estimate, xi: np.ndarray, Y: np.ndarray) -> b
     return bool((np.abs(Y - estimate(xi)).max(axis=1, initial=0.0) <= LIMITS.agrees * bound).all())
 
 
+def agrees_far(probe: Probe, estimate: Estimate, rng: np.random.Generator) -> bool:
+    """Whether rows far out agree, where units show that are off, or flat, around the centre. A spent budget asks no more."""
+    xi = LIMITS.far * rng.standard_normal((int(min(LIMITS.tried, probe.oracle.left)), probe.d))
+    return agrees(replace(probe, inexact=LIMITS.unpolished), estimate, xi, probe.ask(xi)) if len(xi) else True
+
+
 def _polished(probe: Probe, estimate: Estimate, linear: bool | None) -> Estimate:
     """The fit to all answers, weighted by their precision; too many parameters are left as they are."""
     X, Y = probe.oracle.rows
     xi = probe.frame.into(X)
-    if estimate.k * len(estimate.N) > LINES.dense:
+    if estimate.k * len(estimate.N) > LIMITS.dense:
         return estimate
     weights = 1.0 / probe.bounds(xi)
     free = bool(estimate.V.any()) if linear is None else linear

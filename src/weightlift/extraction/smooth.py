@@ -18,26 +18,8 @@ import numpy as np
 
 from weightlift.activations import Activation
 from weightlift.extraction.estimate import Estimate
+from weightlift.extraction.limits import LIMITS
 from weightlift.extraction.probe import Probe
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Numbers of the extraction by derivatives."""
-
-    zero: float = 1e-4  # a derivative across the span below this part of the gradient's spread is no further unit
-    outside: float = 1e-3  # part of a gradient outside the span that is no error of the span
-    checks: int = 3  # directions across the span that must be flat at a new place before it is called complete
-    spread: float = 0.7  # of the places of Hessians in standardised inputs: nearer than N(0, I), where units are curved
-    grid: tuple[int, int] = (60, 161)  # scales and places that are tried for a unit
-    scales: tuple[float, float] = (0.02, 50.0)  # of a unit's weights over the inputs' scale
-    reach: float = 8.0  # of a unit's argument: beyond, every φ of the catalogue is straight to 3e-4
-    refined: int = 400  # best points of the grid that are refined
-    steps: int = 40  # of the refinement
-    starts: int = 6  # different solutions that are kept
-
-
-LIMITS = Limits()
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +35,7 @@ class Span:
     def linear(self) -> bool:
         """Whether the gradient has a part outside the span: a linear part of f. In a span of all inputs it cannot be told."""
         across = self.gradient - self.U @ (self.U.T @ self.gradient)
-        return bool(np.linalg.norm(across) > LIMITS.outside * np.linalg.norm(self.gradient))
+        return bool(np.linalg.norm(across) > LIMITS.span_outside * np.linalg.norm(self.gradient))
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,24 +51,28 @@ class Local:
 def find_span(probe: Probe, most: int | None, rng: np.random.Generator) -> Span:
     """The span of the units, from gradients across what is known of it."""
     d, h = probe.d, np.sqrt(probe.noise() / probe.growth)
-    place = LIMITS.spread * rng.standard_normal(d)
+    place = LIMITS.hessian_spread * rng.standard_normal(d)
     first = probe.ask(np.vstack([place, place + h * np.eye(d)]))
     gradient = (first[1:] - first[0]) / h  # (d, m)
     U = np.zeros((d, 0))
-    largest = 0.0
+    largest, flat = 0.0, 0
     while U.shape[1] < d:
         Q = _random_complement(U, rng)
         point = rng.standard_normal(d)
-        few = min(LIMITS.checks, Q.shape[1])
+        few = min(LIMITS.span_checks, Q.shape[1])
         head = probe.ask(np.vstack([point, point + h * Q.T[:few]]))
         slopes = (head[1:] - head[0]) / h - Q.T[:few] @ gradient
-        if U.shape[1] and np.abs(slopes).max() <= LIMITS.zero * largest:
-            return Span(U, place, gradient, complete=True)
+        if U.shape[1] and np.abs(slopes).max() <= LIMITS.span_zero * largest:
+            flat += 1
+            if flat == LIMITS.span_places:
+                return Span(U, place, gradient, complete=True)
+            continue
+        flat = 0
         tail = probe.ask(point + h * Q.T[few:])
         rest = (np.concatenate([head[1:], tail]) - head[0]) / h - Q.T @ gradient
         largest = max(largest, float(np.abs(rest).max()))
         left, values, _ = np.linalg.svd(Q @ rest, full_matrices=False)
-        new = int((values > LIMITS.zero * max(largest, values[0])).sum())
+        new = int((values > LIMITS.span_zero * max(largest, values[0])).sum())
         U = np.linalg.qr(np.hstack([U, left[:, :new]]))[0]
         if most is not None and U.shape[1] > most:
             break
@@ -97,7 +83,7 @@ def local(probe: Probe, U: np.ndarray, rng: np.random.Generator) -> Local:
     """Gradient and Hessian in the span at a random place, from one-sided differences; the gradient's error is removed by H."""
     k = U.shape[1]
     h = float(np.cbrt(probe.noise() / probe.growth))
-    place = LIMITS.spread * rng.standard_normal(probe.d)
+    place = LIMITS.hessian_spread * rng.standard_normal(probe.d)
     i, j = np.triu_indices(k)
     steps = h * np.vstack([np.zeros((1, k)), np.eye(k), np.eye(k)[i] + np.eye(k)[j]])
     Y = probe.ask(place + steps @ U.T)
@@ -188,10 +174,10 @@ def _unit(s: np.ndarray, slopes: np.ndarray, bends: np.ndarray, phi: Activation,
     size = np.concatenate([np.full(len(slopes), np.abs(slopes).max()), np.full(len(bends), np.abs(bends).max())])
     weight = 1.0 / np.maximum(size, 1e-300)
     data = data * weight[:, None]
-    scales = np.geomspace(*LIMITS.scales, LIMITS.grid[0])
+    scales = np.geomspace(*LIMITS.unit_scales, LIMITS.unit_grid[0])
     mirrored = phi.reflection is not None and (linear or len(phi.reflection[1]) < 2)  # φ(−z) is φ(z), but for what is free
     alphas = scales if mirrored else np.concatenate([scales, -scales])
-    offsets = np.linspace(-LIMITS.reach, LIMITS.reach, LIMITS.grid[1])
+    offsets = np.linspace(-LIMITS.unit_reach, LIMITS.unit_reach, LIMITS.unit_grid[1])
     alpha, z = (v.ravel() for v in np.meshgrid(alphas, offsets, indexing="ij"))
     beta = z - alpha * s.mean()
 
@@ -208,10 +194,11 @@ def _unit(s: np.ndarray, slopes: np.ndarray, bends: np.ndarray, phi: Activation,
 
     with np.errstate(all="ignore"):
         grid = np.column_stack([alpha, beta])
-        best = np.argsort(np.nan_to_num((misfit(grid) ** 2).sum(axis=1), nan=np.inf))[: LIMITS.refined]
+        best = np.argsort(np.nan_to_num((misfit(grid) ** 2).sum(axis=1), nan=np.inf))[: LIMITS.unit_refined]
         theta, cost = _levenberg_marquardt(misfit, grid[best])
-    low, high = LIMITS.scales
-    sane = (np.abs(theta[:, 0]) > low) & (np.abs(theta[:, 0]) < high) & (np.abs(theta @ [s.mean(), 1.0]) < 2 * LIMITS.reach)
+    low, high = LIMITS.unit_scales
+    size, place = np.abs(theta[:, 0]), np.abs(theta @ [s.mean(), 1.0])
+    sane = (size > low) & (size < high) & (place < 2 * LIMITS.unit_reach)
     cost = np.where(sane, cost, np.inf)
     chosen: list[tuple[float, float]] = []
     for i in np.argsort(cost):
@@ -219,7 +206,7 @@ def _unit(s: np.ndarray, slopes: np.ndarray, bends: np.ndarray, phi: Activation,
             break
         if all(abs(theta[i, 0] - a) > 1e-2 * abs(a) or abs(theta[i, 1] - b) > 1e-2 * (1 + abs(b)) for a, b in chosen):
             chosen.append((float(theta[i, 0]), float(theta[i, 1])))
-        if len(chosen) == LIMITS.starts:
+        if len(chosen) == LIMITS.unit_starts:
             break
     return chosen
 
@@ -228,7 +215,7 @@ def _levenberg_marquardt(misfit: Callable[[np.ndarray], np.ndarray], theta: np.n
     """Points (n, 2) refined all at once, each with its own damping; and their costs (n,)."""
     r = misfit(theta)
     cost, damping = (r**2).sum(axis=1), np.full(len(theta), 1e-2)
-    for _ in range(LIMITS.steps):
+    for _ in range(LIMITS.unit_steps):
         h = 1e-6 * (1e-3 + np.abs(theta))
         J = np.stack([(misfit(theta + h * e) - r) / h[:, [j]] for j, e in enumerate(np.eye(2))], axis=2)  # (n, ., 2)
         gram, gradient = np.einsum("nai,naj->nij", J, J), np.einsum("nai,na->ni", J, r)

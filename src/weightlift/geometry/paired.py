@@ -37,7 +37,7 @@ from weightlift.geometry.units import (
 
 
 @dataclass(frozen=True)
-class Pairs:
+class UnitPairs:
     """Δ_p = a φ(left) − b φ(right), with `mirror` ±1 the sign that turns the right direction towards the left one."""
 
     units: Units
@@ -86,7 +86,7 @@ def paired_square(
     return float(square), float(error)
 
 
-def _pair(units: Units, a: np.ndarray, n: int, gram: np.ndarray) -> Pairs:
+def _pair(units: Units, a: np.ndarray, n: int, gram: np.ndarray) -> UnitPairs:
     """Partners that minimise Σ_p ‖Δ_p‖² over the orders ≥ 3; a unit without partner is paired with 0 times itself."""
     from scipy.optimize import linear_sum_assignment
 
@@ -97,7 +97,7 @@ def _pair(units: Units, a: np.ndarray, n: int, gram: np.ndarray) -> Pairs:
     left, right = np.concatenate([i, alone]), np.concatenate([n + j, alone])
     mirror = np.where((V[:, left] * V[:, right]).sum(axis=0) < 0, -1.0, 1.0)
     b = np.concatenate([-a[n + j], np.zeros(alone.size)])
-    return Pairs(units, left, right, a[left], b, mirror, V[:, left], V[:, right] * mirror - V[:, left])
+    return UnitPairs(units, left, right, a[left], b, mirror, V[:, left], V[:, right] * mirror - V[:, left])
 
 
 def _high_orders(units: Units, gram: np.ndarray, cosines: np.ndarray, i: Any, j: Any) -> np.ndarray:
@@ -107,7 +107,7 @@ def _high_orders(units: Units, gram: np.ndarray, cosines: np.ndarray, i: Any, j:
     return np.asarray(gram - (low[0] + cosines * (low[1] + cosines * low[2])))
 
 
-def _plan(pairs: Pairs) -> tuple[np.ndarray, np.ndarray, int]:
+def _plan(pairs: UnitPairs) -> tuple[np.ndarray, np.ndarray, int]:
     """Largest |cos| between the units of two pairs (P, P), 0 where their series is not used; where that is; its order."""
     U, V = pairs.U, pairs.U + pairs.D
     cosines = np.maximum(np.abs(U.T @ U), np.abs(V.T @ V))
@@ -122,7 +122,7 @@ def _plan(pairs: Pairs) -> tuple[np.ndarray, np.ndarray, int]:
     return cosines, excluded, most if reach >= 1 else min(most, math.ceil(math.log(EPS) / math.log(max(reach, 1e-3))) + 3)
 
 
-def _pair_coefficients(pairs: Pairs, order: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _pair_coefficients(pairs: UnitPairs, order: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """A and B (K+1, P) and the norms of what the units have beyond K: all that matters, or `order` where the series is slow."""
     if closed(pairs.units.activation):
         F, tails = pairs.units.hermites(order), np.zeros(len(pairs.units))
@@ -142,7 +142,7 @@ def _gaps(A: np.ndarray, B: np.ndarray, angle: np.ndarray) -> np.ndarray:
     return gaps
 
 
-def _homogeneous_energy(pairs: Pairs, gram: np.ndarray, gaps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _homogeneous_energy(pairs: UnitPairs, gram: np.ndarray, gaps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Σ_{k≥3} ‖A_k u^{⊗k} − B_k u'^{⊗k}‖² for φ(z) = m z^q + κ z₊^q, and its error; from `gram` unless the pair is close.
 
     The orders ≥ 3 are those of (κ/2) N, N(z) = |z| or z|z|: ±z^q on the two sides of 0. With U = ⟨u,x⟩ + β, V = ⟨u',x⟩ + β',
@@ -200,7 +200,7 @@ def _legendre() -> tuple[np.ndarray, np.ndarray]:
     return (x[:, None] + 1) / 2, weights / 2
 
 
-def _tails(pairs: Pairs, A: np.ndarray, B: np.ndarray, tails: np.ndarray) -> np.ndarray:
+def _tails(pairs: UnitPairs, A: np.ndarray, B: np.ndarray, tails: np.ndarray) -> np.ndarray:
     """Bounds on Σ_{k>K} ‖A_k u^{⊗k} − B_k u'^{⊗k}‖² = Σ_{k>K} (A_k − B_k)² + 2 A_k B_k (1 − cosᵏ), (P,).
 
     The first sum is E (α φ(σz+b) − α' φ(σ'z+b') − its orders 0, 1, 2)² less the orders 3 … K. In the second
@@ -229,7 +229,7 @@ def _tails(pairs: Pairs, A: np.ndarray, B: np.ndarray, tails: np.ndarray) -> np.
     return np.asarray(np.minimum(far, near + pairs.angle**2 * np.sqrt(slopes[0] * slopes[1])))
 
 
-def _low_orders(pairs: Pairs, A: np.ndarray, B: np.ndarray, constant: float, line: np.ndarray) -> float:
+def _low_orders(pairs: UnitPairs, A: np.ndarray, B: np.ndarray, constant: float, line: np.ndarray) -> float:
     """T₀² + ‖T₁‖² + ‖T₂‖², T_k = Σ_p A_k u^{⊗k} − B_k u'^{⊗k}, the constant being part of T₀ and the line of T₁."""
     U, D = pairs.U, pairs.D
     if len(U) > 2 * U.shape[1] and not line.any():
@@ -242,7 +242,7 @@ def _low_orders(pairs: Pairs, A: np.ndarray, B: np.ndarray, constant: float, lin
     return T0**2 + float(T1 @ T1) + float((T2 * T2).sum())
 
 
-def _cross_terms(pairs: Pairs, A: np.ndarray, B: np.ndarray, excluded: np.ndarray, order: int) -> float:
+def _cross_terms(pairs: UnitPairs, A: np.ndarray, B: np.ndarray, excluded: np.ndarray, order: int) -> float:
     """Σ_{3≤k≤order} Σ_{p,q not excluded} C_p C_q P_k + C_p B_q X_k + B_p C_q Y_k + B_p B_q Z_k.
 
     X_{k+1} = ⟨u,v'⟩ X_k + ⟨u,ε⟩ P_k,   Y_{k+1} = ⟨u',v⟩ Y_k + ⟨δ,v⟩ P_k,
@@ -266,7 +266,7 @@ def _cross_terms(pairs: Pairs, A: np.ndarray, B: np.ndarray, excluded: np.ndarra
     return total
 
 
-def _plain_blocks(pairs: Pairs, gram: np.ndarray, p: np.ndarray, q: np.ndarray) -> np.ndarray:
+def _plain_blocks(pairs: UnitPairs, gram: np.ndarray, p: np.ndarray, q: np.ndarray) -> np.ndarray:
     """Σ_{k≥3} ⟨Δ_p, Δ_q⟩_k from the inner products of the four units."""
     blocks = np.zeros(p.size)
     V = pairs.units.directions

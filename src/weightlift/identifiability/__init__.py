@@ -10,19 +10,18 @@
     rows_needed       rows that several outputs need: their number limits, not that of equations
 """
 
-from weightlift.identifiability.irreducibility import Finding, Irreducibility, Redundancy, irreducible, minimal
+from weightlift.identifiability.irreducibility import Irreducibility, Redundancy, RedundantUnits, irreducible, minimal
 from weightlift.identifiability.least_order import LeastOrder, least_order
-from weightlift.identifiability.outputs import rows_needed
-from weightlift.identifiability.parameters import count_parameters, parameters_of_shape
+from weightlift.identifiability.parameters import count_parameters, parameters_of_shape, rows_needed
 from weightlift.identifiability.reflections import reflect
 from weightlift.identifiability.sign_patterns import SignPatterns, sign_patterns
 from weightlift.identifiability.twins import twin
 
 __all__ = [
-    "Finding",
     "Irreducibility",
     "LeastOrder",
     "Redundancy",
+    "RedundantUnits",
     "SignPatterns",
     "count_parameters",
     "irreducible",

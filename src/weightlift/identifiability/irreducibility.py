@@ -39,7 +39,7 @@ class Redundancy(Enum):
 
 
 @dataclass(frozen=True)
-class Finding:
+class RedundantUnits:
     kind: Redundancy
     units: tuple[int, ...]
     gap: float  # relative: 0 where it holds exactly
@@ -49,8 +49,8 @@ class Finding:
 class Irreducibility:
     """Findings that hold to tol, those that hold to near only, and the narrowest network known with this function."""
 
-    exact: tuple[Finding, ...]
-    near: tuple[Finding, ...]
+    exact: tuple[RedundantUnits, ...]
+    near: tuple[RedundantUnits, ...]
     n_units: int
     width: int  # units that suffice
 
@@ -102,19 +102,19 @@ def minimal(network: Network, *, tol: float = 1e-9) -> Network:
         network = narrow
 
 
-def _findings(network: Network, tol: float, near: float) -> list[Finding]:
+def _findings(network: Network, tol: float, near: float) -> list[RedundantUnits]:
     """What holds to `near`; pairs of units that are neither zero nor constant to `tol`."""
     size, gap = _sizes(network)
     found = []
     for unit in np.flatnonzero(gap <= near).tolist():
         constant = abs(network.a[unit] * float(network.activation(network.b[unit]))) > near * size
-        found.append(Finding(Redundancy.CONSTANT if constant else Redundancy.ZERO, (unit,), float(gap[unit])))
+        found.append(RedundantUnits(Redundancy.CONSTANT if constant else Redundancy.ZERO, (unit,), float(gap[unit])))
     same, opposite = _gaps(network)
     active = gap > tol
     paired = np.triu(np.outer(active, active) & ((same <= near) | (opposite <= near)), 1)
     for i, j in np.argwhere(paired).tolist():
         kind, value = (Redundancy.DUPLICATE, same) if same[i, j] <= near else (Redundancy.OPPOSITE, opposite)
-        found.append(Finding(kind, (i, j), float(value[i, j])))
+        found.append(RedundantUnits(kind, (i, j), float(value[i, j])))
     return found
 
 

@@ -22,7 +22,7 @@ from weightlift.errors import ArgumentError
 from weightlift.namespaces import row_ranges
 from weightlift.network import Network
 
-BLOCK_ENTRIES = 2**21
+BLOCK_ENTRIES = 2**21  # of products in memory at a time: 16 MB
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ so that reflecting the units of a set F changes f by the polynomial Σ_F s aᵢ 
     squared ReLU (s = −1)       −Σ_F aᵢ (⟨wᵢ, x⟩ + bᵢ)²
     sigmoid (s = −1)            −Σ_F aᵢ, a constant
     odd and even φ              0
+
+output by output where there are several. A linear part V takes up the linear terms of that polynomial, c its constant.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from weightlift import activations
 from weightlift.activations import Activation
 from weightlift.errors import ActivationError, ArgumentError, ShapeError
 from weightlift.identifiability.least_order import power_factors
-from weightlift.network import Network, require_single
+from weightlift.network import Network
 
 MAX_FLIPS = 20  # units: the table of 2²⁰ patterns takes 160 MB
 ZERO_OFFSET = 1e-10  # of Σ |aᵢ|: a constant that is a rounding error
@@ -31,8 +33,9 @@ ZERO_OFFSET = 1e-10  # of Σ |aᵢ|: a constant that is a rounding error
 def reflect(network: Network, pattern: np.ndarray, *, offset: bool = True) -> Network:
     """The network with the units of the pattern, (k,) booleans, reflected: (a, w, b) → (s a, −w, −b).
 
-    c takes up the mean of the change under x ~ N(0, I), which is all of it where the change is constant; `offset=False`
-    leaves c alone. For the patterns of `sign_patterns` with the same `offset` the function is unchanged to rounding.
+    c takes up the mean of the change under x ~ N(0, I), which is all of it where the change is constant, and V, where there is
+    one, what is linear; `offset=False` leaves c alone. For the patterns of `sign_patterns` with the same `offset` the function
+    is unchanged to rounding.
 
     >>> f = Network([[1.0, 0.0, -1.0], [0.0, 1.0, -1.0]])          # Σ wᵢ = 0
     >>> g = reflect(f, np.array([True, True, True]))
@@ -40,7 +43,6 @@ def reflect(network: Network, pattern: np.ndarray, *, offset: bool = True) -> Ne
     >>> f.predict(x), g.predict(x)
     (array([2.]), array([2.]))
     """
-    require_single(network, "reflect")
     flips = np.asarray(pattern)
     if flips.dtype != bool:
         raise ArgumentError(f"pattern must hold booleans, one a unit, not dtype {flips.dtype}.")
@@ -48,16 +50,20 @@ def reflect(network: Network, pattern: np.ndarray, *, offset: bool = True) -> Ne
         raise ShapeError(f"pattern must have shape ({network.n_units},), not {flips.shape}.")
     s, _ = reflection(network.activation)
     sign = np.where(flips, -1.0, 1.0)
-    a = np.where(flips, s * network.a, network.a)
-    c = network.c - float(hermite_coefficients(network)[0][flips].sum()) if offset and flips.any() else network.c
-    return replace(network, W=network.W * sign, b=network.b * sign, a=a, c=c)
+    a = np.where(flips if network.a.ndim == 1 else flips[:, None], s * network.a, network.a)
+    c, V, change = network.c, network.V, hermite_coefficients(network)[:, flips]
+    if offset and flips.any():
+        c = c - change[0].sum(axis=0)
+    if V is not None and len(change) > 1:
+        V = V - _directions(network)[:, flips] @ change[1]
+    return replace(network, W=network.W * sign, b=network.b * sign, a=a, c=c, V=V)
 
 
 def reflection(activation: Activation) -> tuple[int, tuple[float, ...]]:
     """(s, (p₀, …, p_n)), p_n ≠ 0; an error where φ(−z) is not ±φ(z) plus a polynomial."""
     if activation.reflection is None:
         raise ActivationError(
-            f"units of {activation.name!r} cannot be reflected: no identity φ(−z) = ±φ(z) + polynomial is declared for it."
+            f"units of {activation.name!r} cannot be reflected; no identity φ(−z) = ±φ(z) + polynomial is declared for it."
         )
     return activation.reflection
 
@@ -67,23 +73,34 @@ def reflection_polynomials(network: Network, *, offset: bool) -> np.ndarray:
 
     Column i holds the coefficients of s aᵢ p(⟨wᵢ, x⟩ + bᵢ) on normalised Hermite tensors He_j(x)/√j!, which are
     s aᵢ E[p(σᵢz + bᵢ) He_j(z)]/√j! · w̄ᵢ^{⊗j}, σᵢ = ‖wᵢ‖, written in an orthonormal basis of at most k rows for each j.
-    A free c (`offset`) exempts the constant: its row is left out.
+    A free c (`offset`) exempts the constant, and a linear part what is linear: their rows are left out. Several outputs stand
+    below each other.
     """
-    coefficients = hermite_coefficients(network)
+    coefficients = hermite_coefficients(network).reshape(-1, network.n_units, network.n_outputs)
+    exempt = [order for order, free in ((0, offset), (1, network.V is not None)) if free]
+    rows = [
+        (c.T[:, None, :] * factor).reshape(-1, network.n_units)
+        for order, (c, factor) in enumerate(zip(coefficients, power_factors(_directions(network)), strict=False))
+        if order not in exempt
+    ]
+    return np.vstack([np.zeros((0, network.n_units)), *rows])
+
+
+def _directions(network: Network) -> np.ndarray:
+    """(d, k) the units' w/‖w‖, zero where w is."""
     length = np.linalg.norm(network.W, axis=0)
-    U = network.W / np.where(length > 0, length, 1.0)
-    rows = [c * factor for c, factor in zip(coefficients, power_factors(U), strict=False)]
-    return np.vstack([np.zeros((0, network.n_units)), *rows[int(offset) :]])
+    return np.asarray(network.W / np.where(length > 0, length, 1.0))
 
 
 def hermite_coefficients(network: Network) -> np.ndarray:
-    """s aᵢ E[p(σᵢz + bᵢ) He_j(z)]/√j!, (degree + 1, k): the change that a unit's reflection makes, order by order."""
+    """s aᵢ E[p(σᵢz + bᵢ) He_j(z)]/√j!, (degree + 1, k), or (degree + 1, k, m) of several outputs: the change that a unit's
+    reflection makes, order by order."""
     s, polynomial = reflection(network.activation)
     if not polynomial:
-        return np.zeros((1, network.n_units))
+        return np.zeros((1, *network.a.shape))
     length = np.linalg.norm(network.W, axis=0)
     means = activations.polynomial(polynomial).hermite_normalized(len(polynomial) - 1, length, network.b)
-    return np.asarray(s * network.a * means)
+    return np.asarray(s * network.a * (means if network.a.ndim == 1 else means[:, :, None]))
 
 
 def without_offset(network: Network) -> Network:

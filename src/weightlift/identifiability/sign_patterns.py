@@ -8,6 +8,9 @@ when it vanishes, or is a constant and c is free:
     sigmoid                       Σ_F aᵢ = 0;  every F with c free
     odd and even φ                every F
 
+Several outputs: the same for each of them, with aᵢ ∈ Rᵐ. Beside a linear part what is linear in x is exempt: every F for ReLU,
+leaky ReLU and softplus with c free, symmetries of networks with V.
+
 For ReLU with ‖wᵢ‖ = 1 the first line is [awasthi2021, eq. (2)], Σ aᵢ ξᵢ wᵢ Φ(ξᵢbᵢ) = Σ aᵢ wᵢ Φ(bᵢ) and
 Σ aᵢ ξᵢ bᵢ Φ(ξᵢbᵢ) = Σ aᵢ bᵢ Φ(bᵢ) with ξᵢ = −1 on F; the second is printed without its ξᵢ. By Theorem 3.4 these are all the
 ReLU networks of the same width and function if no aᵢ is zero and no two wᵢ are parallel. The last two lines are symmetries
@@ -27,7 +30,7 @@ import numpy as np
 from weightlift.errors import ArgumentError
 from weightlift.identifiability.reflections import reflect, reflection, reflection_polynomials
 from weightlift.identifiability.subset_sums import MAX_BITS, SubsetSums
-from weightlift.network import Network, require_single
+from weightlift.network import Network
 
 ROUNDING = 1e-14  # of the sums, relative to their terms
 NEAR_BITS = 16  # near patterns are searched for among at most 2^32, which takes less than a second
@@ -75,7 +78,6 @@ def sign_patterns(
     array([[0, 0, 0, 0],
            [1, 1, 1, 0]])
     """
-    require_single(network, "sign_patterns")
     if not ROUNDING <= tol <= near < 1.0:
         raise ArgumentError(f"tol and near must satisfy {ROUNDING:g} ≤ tol ≤ near < 1, not tol={tol!r}, near={near!r}.")
     if max_patterns < 1:
@@ -83,7 +85,7 @@ def sign_patterns(
     k = network.n_units
     if network.activation.reflection is None:
         return _only_identity(k, rank=k)
-    symmetry = len(reflection(network.activation)[1]) <= 1
+    symmetry = len(reflection(network.activation)[1]) <= 1 or (network.turns and offset)
     C = reflection_polynomials(network, offset=offset)
     scale = float(np.linalg.norm(C))
     if scale == 0.0:

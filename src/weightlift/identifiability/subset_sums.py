@@ -26,8 +26,8 @@ from weightlift.namespaces import row_ranges
 FEW_FREE = 14  # up to 2^14 values of the free coordinates are tried one by one
 MAX_BITS = 26  # at most 2^26 sums of a half, or values of the free coordinates
 CHANCE = 2**21  # pairs of halves that may meet by chance (2^20 are expected at most) before a way counts as unfit
-PIVOT_BOUND = 0.25
-KEY_ROWS = 12
+PIVOT_BOUND = 0.25  # of the error of a coefficient that is 0 or 1: half of what rounding it would bear
+KEY_ROWS = 12  # coordinates of a sum that its cell is named by, the most telling ones
 EPS = float(np.finfo(float).eps)
 
 

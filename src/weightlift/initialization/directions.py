@@ -29,7 +29,7 @@ from weightlift.namespaces import to_numpy
 from weightlift.samples import Residual, Samples
 from weightlift.subspace import SecondMoment, even_subspace, leading_subspace
 
-BIAS_GRID, SCALE_GRID = np.linspace(-3.0, 3.0, 25), np.array([0.5, 1.0, 2.0])
+BIAS_GRID, SCALE_GRID = np.linspace(-3.0, 3.0, 25), np.array([0.5, 1.0, 2.0])  # where m₂ is looked for zeros
 
 
 @dataclass(frozen=True)

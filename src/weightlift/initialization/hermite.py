@@ -83,7 +83,7 @@ def hermite_init(
     _check(samples, n_units, activation, preset)
     order = _least_order(samples.d, n_units) if order is None else count("order", order)
     if order > 1 and not _one_kink(activation):
-        raise ActivationError(f"orders ℓ > 1 are for ReLU, leaky ReLU and the absolute value, not {activation.name}.")
+        raise ActivationError(f"orders ℓ > 1 are for ReLU, leaky ReLU and |z|, not {activation.name}; take ℓ = 1.")
     if preset == "paper":
         found = two_tensor_directions(samples, n_units, order=order, max_memory=max_memory, rng=rng)
         return _paper(samples, found, activation, offset)
@@ -215,9 +215,9 @@ def _check(samples: Samples, n_units: int | None, activation: Activation, preset
     if n_units is not None:
         count("n_units", n_units)
     if preset == "paper" and not _one_kink(activation):
-        raise ActivationError(f"preset='paper' is for ReLU, leaky ReLU and the absolute value, not {activation.name}.")
+        raise ActivationError(f"preset='paper' is for ReLU, leaky ReLU and |z|, not {activation.name}; use 'default'.")
     if activation.degree is not None and not activation.kinks:
-        raise ActivationError(f"{activation.name} is a polynomial: its higher moments vanish, and units cannot be told apart.")
+        raise ActivationError(f"{activation.name} is a polynomial; its higher moments vanish, and units cannot be told apart.")
     if math.isfinite(samples.n) and samples.n < 2 * samples.d:
         raise TooFewRowsError(
             f"{samples.n} rows for {samples.d} inputs: moments are noise below about 2 d rows. Give more rows."

@@ -51,7 +51,7 @@ def kink_scalars(
 ) -> Scalars:
     """RECOVERSCALARS, corrected, for φ with one kink: ReLU, leaky ReLU, |z|. ζ of the orders ℓ … ℓ+3; 2 and 3 do for ℓ = 1."""
     if activation.degree != 1.0 or activation.kinks != (0.0,):
-        raise ActivationError(f"RECOVERSCALARS is for ReLU, leaky ReLU and the absolute value, not {activation.name}.")
+        raise ActivationError(f"activation must be ReLU, leaky ReLU or |z| for RECOVERSCALARS, not {activation.name}.")
     k = len(next(iter(zeta.values())))
     candidates = (2,) if order == 1 else (order + 1, order + 2)
     sizes = np.stack([np.abs(zeta[j]) / math.sqrt(math.factorial(j)) for j in candidates])

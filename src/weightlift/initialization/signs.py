@@ -90,7 +90,7 @@ def _binary_least_squares(C: np.ndarray, target: np.ndarray) -> tuple[np.ndarray
         flips[order] = solved > 0.5
         return flips, float(np.abs(solved - 0.5).min())
     if free > LIMITS.free_signs:
-        raise TooManySignsError(f"{k} units obey {rank} independent sign conditions: 2^{free} patterns are too many to try.")
+        raise TooManySignsError(f"{k} units obey {rank} independent conditions; 2^{free} sign patterns are too many to try.")
     return _enumerated(C[:, order], Q[:, :rank], R[:rank], target, order)
 
 

@@ -118,7 +118,7 @@ def _check(samples: Samples, k: int, preset: str) -> None:
         raise ArgumentError(f"preset must be one of {PRESETS}, not {preset!r}.")
     if not 1 <= k <= samples.d:
         raise ArgumentError(
-            f"n_units = {k} with {samples.d} inputs: tensor initialization needs 1 ≤ k ≤ d, independent wᵢ."
+            f"n_units = {k} with {samples.d} inputs; tensor initialization needs 1 ≤ k ≤ d, independent wᵢ."
         )
     if samples.n < 2 * samples.d:
         raise TooFewRowsError(

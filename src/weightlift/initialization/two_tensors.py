@@ -61,7 +61,7 @@ def two_tensor_directions(
     spectra = [_spectrum(M) for M in slices]
     scale = max(float(s[0]) for s in spectra)
     if scale == 0.0:
-        raise SingularError(f"T_{2 * order + 1} and T_{2 * order + 2} vanish: no unit has a kink that moments see.")
+        raise SingularError(f"T_{2 * order + 1} and T_{2 * order + 2} vanish; no unit has a kink that moments see.")
     found = []
     for filled, M, s in zip((1, 2), slices, spectra, strict=True):
         floor = max(_noise_floor(samples, order, filled, frames, rng), LIMITS.relative_floor * scale)

@@ -72,7 +72,7 @@ def hermite_regression(samples: Samples, degree: int) -> HermitePolynomial:
             f"{8 * D * D / 2**30:.1f} GiB (at most {LIMITS.terms} terms are tried); lower the degree, or reduce the inputs."
         )
     if samples.n < 2 * D:
-        raise TooFewRowsError(f"{samples.n} rows for a polynomial of {D} terms: give at least {2 * D}, or lower the degree.")
+        raise TooFewRowsError(f"{samples.n} rows for a polynomial of {D} terms; give at least {2 * D}, or lower the degree.")
     gram, target = (to_numpy(s) for s in samples.mean(HermiteRegression(samples.d, degree)))
     return HermitePolynomial(samples.d, degree, np.linalg.lstsq(gram, target, rcond=1e-12)[0])
 

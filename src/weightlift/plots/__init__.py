@@ -87,13 +87,18 @@ class AlignedUnits:
 
     truth: np.ndarray  # (d, k) weights
     estimate: np.ndarray  # (d, k)
-    a: np.ndarray  # (2, k) output weights: truth, estimate
+    a: np.ndarray  # (2, k) output weights: truth, estimate; their sizes ‖a‖ where there are several outputs
     b: np.ndarray  # (2, k) biases
     match: Match
+    several: bool = False  # outputs
 
     @classmethod
     def of(cls, estimate: Network, truth: Network) -> AlignedUnits:
-        """Match the two, then permute and reflect."""
+        """Match the two, then permute and reflect.
+
+        estimate  the network that is permuted and reflected
+        truth     the one that it is held against
+        """
         found = match(estimate, truth)
         (W, a, b), (W_hat, a_hat, b_hat) = _normal(truth), _normal(estimate)
         aligned = np.full(W.shape, np.nan)
@@ -102,15 +107,20 @@ class AlignedUnits:
         i, sign = found.permutation[has], found.signs[has]
         parity = truth.activation.reflection[0] if truth.activation.reflection else 1
         aligned[:, has], biases[1, has] = W_hat[:, i] * sign, b_hat[i] * sign
-        outputs[1, has] = np.where(sign < 0, parity, 1) * a_hat[i]
-        return cls(W, aligned, outputs, biases, found)
+        turned = np.where(sign < 0, parity, 1)
+        outputs[1, has] = a_hat[i] * (turned if a.ndim == 1 else turned[:, None])
+        several = a.ndim == 2
+        return cls(W, aligned, np.linalg.norm(outputs, axis=2) if several else outputs, biases, found, several)
 
 
 class UnitsDisplay:
     """The weights of true units (rings) and of the estimated units that they are matched to (dots).
 
     kind "strips" has one strip a unit and one column an input; "scatter" has estimate against truth for all weights at once,
-    for networks too large for strips; "auto" chooses. Dots are blue where the output weight is positive, vermillion where not.
+    for networks too large for strips; "auto" chooses. Dots are blue where the output weight is positive, vermillion where not;
+    with several outputs ‖a‖ is given.
+
+    truth  the network to compare with
 
     >>> truth = Network([[1.0, 0.0], [2.0, -1.0]], a=[1.0, -1.0])
     >>> display = UnitsDisplay.from_networks(Network(2 * truth.W, a=truth.a / 2), truth)
@@ -139,12 +149,20 @@ class UnitsDisplay:
         kind: str = "auto",
         ax: Axes | None = None,
     ) -> UnitsDisplay:
-        """Match the units of two networks, and draw them."""
+        """Match the units of two networks, and draw them.
+
+        estimate       a network
+        feature_names  names of the inputs; their numbers where None
+        ax             axes to draw on; a new figure's where None
+        """
         return cls(AlignedUnits.of(estimate, truth), feature_names=feature_names).plot(kind=kind, ax=ax)
 
     @classmethod
     def from_estimator(cls, estimator: Any, truth: Network, *, kind: str = "auto", ax: Axes | None = None) -> UnitsDisplay:
-        """The same for a fitted estimator, under the names of its features."""
+        """The same for a fitted estimator, under the names of its features.
+
+        ax  axes to draw on; a new figure's where None
+        """
         return cls.from_networks(estimator.network_, truth, feature_names=feature_names(estimator), kind=kind, ax=ax)
 
     def plot(self, *, kind: str = "auto", ax: Axes | None = None) -> UnitsDisplay:
@@ -174,7 +192,7 @@ class UnitsDisplay:
         self.truth_ = ax.scatter(x, ring, s=size, facecolors="none", edgecolors=INK, linewidths=1.0, zorder=3, label="truth")
         self.estimates_ = [
             ax.scatter(x[:, part], dot[:, part], s=0.28 * size, color=color, linewidths=0, zorder=4, label=label)
-            for part, color, label in _by_sign(units.a[0])
+            for part, color, label in _by_sign(units)
         ]
         for j in range(k):
             ax.text(d - 0.1, -j, _unit_label(units, j), va="center", ha="left", fontsize="small", color=INK, linespacing=1.35)
@@ -196,7 +214,7 @@ class UnitsDisplay:
         (self.truth_,) = ax.plot([-size, size], [-size, size], color=FAINT, linewidth=0.8, zorder=1, label="truth")
         self.estimates_ = [
             ax.scatter(units.truth[:, part], units.estimate[:, part], s=9, color=color, linewidths=0, zorder=2, label=label)
-            for part, color, label in _by_sign(units.a[0])
+            for part, color, label in _by_sign(units)
         ]
         ax.set_aspect("equal")
         ax.set_xlabel("true weight")
@@ -226,7 +244,10 @@ class ConvergenceDisplay:
         self.level_label = level_label
 
     def plot(self, *, ax: Axes | None = None, colors: Mapping[str, str] | None = None) -> ConvergenceDisplay:
-        """Draw on `ax`, or on a new figure; labels without a colour take the next one of the palette."""
+        """Draw on `ax`, or on a new figure; labels without a colour take the next one of the palette.
+
+        colors  a colour a label
+        """
         self.ax_ = ax = _axes(ax)
         self.figure_ = ax.figure
         self.lines_ = []
@@ -266,7 +287,7 @@ def _normal(net: Network) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return net.W, net.a, net.b
     length = np.linalg.norm(net.W, axis=0)
     length = np.where(length > 0, length, 1.0)
-    return net.W / length, net.a * length**q, net.b / length
+    return net.W / length, net.a * (length**q if net.a.ndim == 1 else (length**q)[:, None]), net.b / length
 
 
 def _until_it_ends(risks: np.ndarray) -> np.ndarray:
@@ -277,13 +298,17 @@ def _until_it_ends(risks: np.ndarray) -> np.ndarray:
 
 
 def _unit_label(units: AlignedUnits, j: int) -> str:
+    name = "‖a‖" if units.several else "a"
     if np.isnan(units.a[1, j]):
-        return f"a = {units.a[0, j]:.2f}\nnot found".replace("-", "−")
-    return f"a = {units.a[1, j]:.2f}\nerror {units.match.errors[j]:.0e}".replace("-", "−")
+        return f"{name} = {units.a[0, j]:.2f}\nnot found".replace("-", "−")
+    return f"{name} = {units.a[1, j]:.2f}\nerror {units.match.errors[j]:.0e}".replace("-", "−")
 
 
-def _by_sign(a: np.ndarray) -> list[tuple[np.ndarray, str, str]]:
-    """Units with a ≥ 0, those with a < 0, where there are any; their colour and label."""
+def _by_sign(units: AlignedUnits) -> list[tuple[np.ndarray, str, str]]:
+    """Units with a ≥ 0, those with a < 0, where there are any; their colour and label. Several outputs have no one sign."""
+    a = units.a[0]
+    if units.several:
+        return [(np.ones(len(a), dtype=bool), BLUE, "estimate")]
     parts = [(a >= 0, BLUE, "estimate, a > 0"), (a < 0, VERMILLION, "estimate, a < 0")]
     return [part for part in parts if part[0].any()]
 

@@ -30,11 +30,18 @@ class IntervalsDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, level: float = 0.95, ax: Axes | None = None) -> IntervalsDisplay:
-        """Those of a fitted estimator whose units are certified."""
+        """Those of a fitted estimator whose units are certified.
+
+        level  the probability with which an interval covers
+        ax     axes to draw on; a new figure's where None
+        """
         return cls(estimator.summary(level).inference, level=level).plot(ax=ax)
 
     def plot(self, *, truth: np.ndarray | None = None, ax: Axes | None = None) -> IntervalsDisplay:
-        """Draw on `ax`, or on a new figure."""
+        """Draw on `ax`, or on a new figure.
+
+        truth  (P,) true values, drawn beside the intervals
+        """
         self.ax_ = ax = _axes(ax)
         self.figure_ = ax.figure
         names, (low, high) = self.inference.names, self.intervals.T

@@ -37,7 +37,10 @@ class PhaseDisplay:
 
     @classmethod
     def from_diagnosis(cls, diagnosis: Diagnosis, *, ax: Axes | None = None) -> PhaseDisplay:
-        """Draw the diagram of the diagnosis's activation."""
+        """Draw the diagram of the diagnosis's activation.
+
+        ax  axes to draw on; a new figure's where None
+        """
         return cls(diagnosis).plot(ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> PhaseDisplay:

@@ -39,7 +39,11 @@ class ResidualsDisplay:
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, kind: str = "predicted", ax: Axes | None = None
     ) -> ResidualsDisplay:
-        """Predict X, and draw what is left of y."""
+        """Predict X, and draw what is left of y.
+
+        estimator  one that is fitted
+        ax         axes to draw on; a new figure's where None
+        """
         return cls(y, estimator.predict(X)).plot(kind=kind, ax=ax)
 
     def plot(self, *, kind: str = "predicted", ax: Axes | None = None) -> ResidualsDisplay:

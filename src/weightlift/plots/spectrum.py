@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from weightlift.evidence.stacked import Combined, target_moments
 from weightlift.moments import remove_linear
 from weightlift.plots import BLUE, FAINT, VERMILLION, _axes, _tidy
 from weightlift.samples import Standardized
@@ -38,13 +39,26 @@ class SpectrumDisplay:
 
     @classmethod
     def from_data(cls, X: Any, y: Any, *, rng: int | np.random.Generator = 0, ax: Axes | None = None) -> SpectrumDisplay:
-        """From rows X (n, d), y (n,)."""
-        white = Standardized.of(open_samples(X, y), centred=True).rows
+        """From rows X (n, d), y (n,); of several targets (n, m), a random combination of them, each at its own size.
+
+        rng  a seed or a generator, for the random signs
+        ax   axes to draw on; a new figure's where None
+        """
+        rows = open_samples(X, y)
+        if rows.n_outputs is not None:
+            spread = np.sqrt(np.diagonal(target_moments(rows)[1]))
+            rows = rows.map(Combined(np.random.default_rng(0).normal(size=len(spread)) / np.where(spread > 0, spread, 1.0)))
+        white = Standardized.of(rows, centred=True).rows
         return cls(estimate_rank(remove_linear(white), SecondMoment(), rng=rng)).plot(ax=ax)
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Axes | None = None) -> SpectrumDisplay:
-        """The spectrum of the rows that an estimator was fitted to, beside the width that it found."""
+        """The spectrum of the rows that an estimator was fitted to, beside the width that it found.
+
+        X   (n, d), the rows of the fit
+        y   (n,), their targets
+        ax  axes to draw on; a new figure's where None
+        """
         display = cls.from_data(np.asarray(X, dtype=float), np.asarray(y, dtype=float), ax=ax)
         display.ax_.axvline(estimator.n_units_ - 0.5, color=FAINT, linestyle=(0, (1, 2)))
         display.ax_.set_title(f"{estimator.n_units_} units fitted", fontsize="small", loc="left")

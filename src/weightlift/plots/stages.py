@@ -37,14 +37,21 @@ class StagesDisplay:
 
     @classmethod
     def from_recovery(cls, recovery: Recovery, *, ax: Axes | None = None) -> StagesDisplay:
-        """Draw the stages of `recover`."""
+        """Draw the stages of `recover`.
+
+        recovery  what `recover` returned
+        ax        axes to draw on; a new figure's where None
+        """
         return cls(recovery.stages).plot(ax=ax)
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> StagesDisplay:
-        """Those behind a fitted estimator."""
+        """Those behind a fitted estimator.
+
+        ax  axes to draw on; a new figure's where None
+        """
         if estimator.recovery_ is None:
-            raise ArgumentError("the estimator has no stages: its network did not come from a recovery.")
+            raise ArgumentError("the estimator has no stages; its network did not come from a recovery.")
         return cls.from_recovery(estimator.recovery_, ax=ax)
 
     def plot(self, *, ax: Axes | None = None) -> StagesDisplay:

@@ -20,22 +20,26 @@ from numpy.typing import ArrayLike
 
 from weightlift.activations import Activation
 from weightlift.arguments import generator
-from weightlift.certificate import Certificate, Kind, Statement, Topic
+from weightlift.certificate import Certificate, Kind, Statement, Status, Topic
+from weightlift.certificate.inflation import inflated, variance_inflation
 from weightlift.evidence.information import MAX_CONDITION
 from weightlift.moments import remove_linear
 from weightlift.recovery.answers import Answer, fit, judge
+from weightlift.recovery.exploring import explored
 from weightlift.recovery.joint import as_column, recovered_jointly, target_column
 from weightlift.recovery.limits import LIMITS
-from weightlift.recovery.problem import Problem
-from weightlift.recovery.reports import Recovery, StageReport
+from weightlift.recovery.problem import Counted, Problem
+from weightlift.recovery.rare_columns import rare
+from weightlift.recovery.reports import Recovery, StageReport, Trial
 from weightlift.recovery.request import Event, Request
 from weightlift.recovery.starts import Start, one_fit, stages
 from weightlift.samples import Samples
 from weightlift.samples import open as open_samples
+from weightlift.samples.columns import columns_of
 from weightlift.search import Budget, Ending
 from weightlift.subspace import SecondMoment, estimate_rank
 
-__all__ = ["Event", "Recovery", "Request", "StageReport", "recover", "recovered"]
+__all__ = ["Event", "Recovery", "Request", "StageReport", "Trial", "recover", "recovered"]
 
 CERTIFIED = "a candidate was certified"
 EXPLAINED = "a candidate agrees to rounding and is not certified: no search can do better"
@@ -57,6 +61,7 @@ def recover(
     max_work: float | None = None,
     max_time: float | None = None,
     callback: Callable[[Event], object] | None = None,
+    explore: bool = False,
     rng: np.random.Generator | int = 0,
 ) -> Recovery:
     """Recover the units of y = Σ aᵢ φ(⟨wᵢ, x⟩ + bᵢ) + Vᵀx + c from rows; X may be any `Samples`, then y is None.
@@ -69,7 +74,9 @@ def recover(
     method: "tensor" (moments alone, refined), "search", or "auto", both. max_work: a bound on all stages in Gauss–Newton steps
     of one start; it counts work, not time, so that the same seed gives the same answer. max_time: seconds after which no
     further step begins; the best network so far is then judged and returned, and its certificate says so. callback: called with
-    an `Event` at every start, round and answer; an error that it raises ends the recovery. rng: the seed.
+    an `Event` at every start, round and answer; an error that it raises ends the recovery. explore: whether quick trials of
+    biases, an offset, a linear part, other φ and other widths follow where it FAILED; the first that is certified is returned,
+    and `trials` ranks them all. rng: the seed.
 
     >>> import weightlift as wl
     >>> truth = wl.teachers.conditioned(8, 3, activation="relu", rng=0)
@@ -78,14 +85,23 @@ def recover(
     >>> found.certificate.status.name, wl.match(found.network, truth).max_error < 1e-10
     ('EXACT', True)
     """
-    request = Request(
-        n_units, activation, bias, offset, output_weights, method, linear, max_work, max_time, callback
-    ).checked()
-    return recovered(open_samples(X, y, sample_weight=sample_weight), request, generator(rng))
+    asked = Request(n_units, activation, bias, offset, output_weights, method, linear, max_work, max_time, callback)
+    request = asked.checked()
+    rows = open_samples(X, y, sample_weight=sample_weight)
+    chance = generator(rng)
+    found = recovered(rows, request, chance)
+    if explore and found.certificate.status is Status.FAILED:
+        found = explored(rows, request, found, recovered, chance)
+    return replace(_naming_columns(found, rows), rows=rows, call=asked.call(explore=explore, rng=rng))
 
 
 def recovered(samples: Samples, request: Request, rng: np.random.Generator) -> Recovery:
-    """What `recover` does with a source of rows and a request that is checked."""
+    """What `recover` does with a source of rows and a request that is checked.
+
+    samples  rows, as `samples.open` gives them
+    request  the options, `checked`
+    rng      a generator
+    """
     if request.linear is not False or samples.n_outputs is not None:
         return _general(samples, request, rng)
     budget, watch = request.budget(), Watch(request, time.perf_counter())
@@ -94,10 +110,10 @@ def recovered(samples: Samples, request: Request, rng: np.random.Generator) -> R
         if request.n_units == "auto":
             found = _auto(problem, budget, watch, rng)
         else:
-            found, _ = _of_width(problem, int(request.n_units), budget, watch, rng)
+            found, _ = _of_width(problem, int(request.n_units), budget, watch, rng, request.judged)
     opening = problem.rows.passes - sum(stage.passes for stage in found.stages)
     first = replace(found.stages[0], passes=found.stages[0].passes + opening)
-    certificate = _with_remarks(found.certificate, request, cut=budget.late())
+    certificate = _with_remarks(found.certificate, problem, cut=budget.late())
     return replace(found, certificate=certificate, stages=(first, *found.stages[1:]))
 
 
@@ -119,6 +135,8 @@ def _of_width(
     """
     answers: list[Answer] = []
     reports: list[StageReport] = []
+    if problem.rare_columns(width):
+        budget = replace(budget, enough=min(budget.enough, LIMITS.doomed_share * budget.max_work))
     for stage in (*stages(problem, width), one_fit):  # one fit with what is left, where no stage had an answer
         if answers and (answers[-1].settled or budget.late() or stage is one_fit):
             break
@@ -171,10 +189,10 @@ def _widths(
     careful = (budget.max_work - quick * len(LIMITS.quick_widths)) / len(LIMITS.careful_widths)
     plan = [(guess + step, quick) for step in LIMITS.quick_widths] + [(guess + step, careful) for step in LIMITS.careful_widths]
     plan = [(width, enough) for width, enough in plan if width >= 1 and request.workable(n, d, width)] or [(1, quick)]
-    judged = 0
-    while plan and not (judged and budget.spent(0.0)):
+    judged = tried = request.judged
+    while plan and not (judged > tried and budget.spent(0.0)):
         (width, enough), *plan = plan
-        if judged and n <= problem.parameters(width):
+        if judged > tried and n <= problem.parameters(width):
             yield width, None
             continue
         found, judged = _of_width(problem, width, replace(budget, enough=enough), watch, rng, judged)
@@ -218,14 +236,32 @@ def _work(answers: list[Answer]) -> float:
     return sum(answer.report.work for answer in answers)
 
 
-def _with_remarks(certificate: Certificate, request: Request, *, cut: bool) -> Certificate:
-    """Beside a refusal: what was held fixed, and that time cut it short."""
+def _with_remarks(certificate: Certificate, problem: Problem, *, cut: bool) -> Certificate:
+    """Beside a refusal: columns that no network's units can be told from, what was held fixed, and that time cut it short."""
+    request, width = problem.request, certificate.network.n_units
     held = "The output weights were held at output_weights; where their signs or sizes may be wrong, 'free' fits them."
-    remarks = [] if request.outputs is None else [held]
+    remarks = [rare(problem.departures, width, columns_of(problem.rows.source)), "" if request.outputs is None else held]
     if cut and not certificate.explained:
         remarks.append(f"max_time = {request.max_time:g} s was spent, and nothing was looked for beyond; raise it.")
-    notes = tuple(Statement(Topic.ASSUMPTION, Kind.ASSUMED, None, remark) for remark in remarks)
-    return certificate if certificate else replace(certificate, statements=(*certificate.statements, *notes))
+    return certificate if certificate else _remarked(certificate, *(remark for remark in remarks if remark))
+
+
+def _remarked(certificate: Certificate, *remarks: str) -> Certificate:
+    """With sentences on the units that are in doubt already; their status stays what it is."""
+    units = certificate.ambiguous_units
+    notes = (Statement(Topic.ASSUMPTION, Kind.ASSUMED, None, remark, units=units) for remark in remarks)
+    return replace(certificate, statements=(*certificate.statements, *notes))
+
+
+def _naming_columns(found: Recovery, samples: Samples) -> Recovery:
+    """Where units of a noisy fit are in doubt: the columns that nearly depend on others, which no further row helps."""
+    certificate, rows = found.certificate, Counted(samples)
+    if certificate.status is not Status.AMBIGUOUS or certificate.noise_std is None:
+        return found
+    sentence = inflated(variance_inflation(rows), columns_of(samples))
+    last = replace(found.stages[-1], passes=found.stages[-1].passes + rows.passes)
+    certificate = _remarked(certificate, sentence) if sentence else certificate
+    return replace(found, certificate=certificate, stages=(*found.stages[:-1], last))
 
 
 @dataclass(frozen=True, eq=False)

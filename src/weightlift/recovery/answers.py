@@ -15,11 +15,12 @@ from weightlift.recovery.problem import Problem
 from weightlift.recovery.reports import Cost, StageReport
 from weightlift.recovery.starts import Start
 from weightlift.refinement import gauss_newton
+from weightlift.refinement.gauss_newton import RefinementEnding
 from weightlift.search import Budget
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class Refined:
     """A refined network of raw inputs."""
 
     network: Network
@@ -30,6 +31,7 @@ class Fit:
     work: float
     budget: Budget  # what is left
     borne: Cost  # by the start
+    given_up: bool  # it did not settle in the few steps that it had, and a search follows
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +49,7 @@ class Answer:
         return bool(self.certificate) or self.certificate.explained
 
 
-def fit(problem: Problem, start: Start, budget: Budget) -> Fit:
+def fit(problem: Problem, start: Start, budget: Budget) -> Refined:
     """Refine a network of standard inputs on the training rows, then polish it in raw ones."""
     assert start.network is not None
     began, request, network = problem.now(), problem.request, start.network
@@ -75,16 +77,27 @@ def fit(problem: Problem, start: Start, budget: Budget) -> Fit:
     if refined.risks[0] <= LIMITS.polished * problem.energy or network.c or problem.request.outputs is not None:
         final, steps = _polished(problem, final, fixed, budget.less(work))
         work += steps
-    return Fit(final, float(refined.risks[0]), fixed, start.name, began, work, budget.less(work), start.cost)
+    unsettled = refined.endings[0] is RefinementEnding.ITERATIONS
+    return Refined(
+        final,
+        float(refined.risks[0]),
+        fixed,
+        start.name,
+        began,
+        work,
+        budget.less(work),
+        start.cost,
+        given_up=start.hasty and unsettled and refined.iterations == start.steps,
+    )
 
 
-def judge(problem: Problem, fit: Fit, tries: int = 1) -> Answer:
+def judge(problem: Problem, fit: Refined, tries: int = 1) -> Answer:
     """The certificate of a fit; with noise, of least squares on every row, held-out ones too: no row is wasted.
 
     tries: the how manieth candidate this is that is held against the held-out rows.
     """
     network, work, rows, heldout = fit.network, fit.work, problem.train, problem.heldout
-    noisy = fit.risk > LIMITS.polished * problem.energy and problem.heldout is not None
+    noisy = fit.risk > LIMITS.polished * problem.energy and problem.heldout is not None and not fit.given_up
     if noisy and (steps := fit.budget.steps(LIMITS.steps)):
         again = gauss_newton(
             problem.rows, network, free=fit.free, iterations=steps, tol=LIMITS.tolerance, damping=1e-6,

@@ -15,103 +15,130 @@ import numpy as np
 
 from weightlift.activations import Activation
 from weightlift.certificate import Certificate, Kind, Statement, Status, Topic
-from weightlift.certificate.joint import Agreement, certify_joint
-from weightlift.errors import ActivationError, ArgumentError, DataWarning, SingularError, warn
-from weightlift.namespaces import as_like, to_numpy
+from weightlift.certificate.joint import JointAgreement, certify_joint
+from weightlift.errors import ActivationError, ArgumentError, DataWarning, TooFewRowsError, warn
+from weightlift.evidence.stacked import ScaledTargets, target_moments
+from weightlift.identifiability import parameters_of_shape
 from weightlift.network import Network
+from weightlift.recovery.joint_widths import Widths, wide_enough
+from weightlift.recovery.limits import LIMITS
+from weightlift.recovery.problem import Counted
 from weightlift.recovery.reports import Recovery, StageReport
 from weightlift.recovery.request import Callback, Event, Request
 from weightlift.refinement.gauss_newton import NEAR_ROUNDING
-from weightlift.refinement.variable_projection import Model, output_losses, variable_projection
-from weightlift.samples import Block, Covariance, Samples, Standardized
+from weightlift.refinement.variable_projection import Hidden, Model, output_losses, variable_projection
+from weightlift.samples import Block, Samples, Standardized
 from weightlift.search import Budget
 from weightlift.search.joint import joint_candidates
 from weightlift.threads import limited
-
-HELDOUT, LEAST_HELDOUT = 0.05, 4.0  # share of the rows, and rows: one proves where φ is analytic
-ROWS_A_PARAMETER = 12.0  # equations beyond which the search runs on a part of the rows
-REFINEMENT_STEPS, POLISH_STEPS = 80, 6
-NOT_NEEDED = 1e-20  # of ½ E ‖y‖²: what a unit may add to the risk when it is dropped and still be superfluous
-SMALL_ROWS, SMALL_SYSTEM = 4_000_000, 400  # values of X, and unknowns, up to which a second thread only waits
-DEPENDENT = 1e-12  # least eigenvalue of the targets' correlations
 
 
 @dataclass(frozen=True, eq=False)
 class JointProblem:
     """Rows with scaled targets, split, and what is asked of them."""
 
-    rows: Samples
-    train: Samples
-    heldout: Samples
-    scale: np.ndarray  # (m,) powers of two
+    rows: Counted
+    train: Counted
+    heldout: Counted
+    targets: ScaledTargets
     activation: Activation
     model: Model
     energy: float  # ½ E ‖y‖² of the scaled targets
     rng: np.random.Generator
 
     @classmethod
-    def of(cls, rows: Samples, width: int, activation: Activation, model: Model, rng: np.random.Generator) -> JointProblem:
+    def of(cls, source: Samples, width: int, activation: Activation, model: Model, rng: np.random.Generator) -> JointProblem:
+        rows = Counted(source)
         if not math.isfinite(rows.n):
             raise ArgumentError("X is a population without rows; draw some with weightlift.draw(network, n).")
+        _check_size(rows, width, activation, model)
         if model.linear and activation.polynomial and (activation.degree == 1 or activation.name == "linear"):
             raise ActivationError("linear units beside a linear part are part of it; choose another φ, or linear=False.")
-        scale, energy = _target_sizes(rows, width + model.linear * rows.d)
-        scaled = rows.map(ScaledTargets(scale)).persist()
-        share = min(0.5, max(HELDOUT, LEAST_HELDOUT / rows.n))
+        targets, energy = _target_sizes(rows, width + model.linear * rows.d)
+        scaled = rows.map(targets).persist()
+        share = min(0.5, max(LIMITS.heldout_share, LIMITS.joint_heldout_rows / rows.n))
         heldout, train = (part.persist() for part in scaled.split(share, 1 - share, seed=int(rng.integers(2**31))))
-        return cls(scaled, train if train.n >= 2 else scaled, heldout, scale, activation, model, energy, rng)
+        return cls(scaled, train if train.n >= 2 else scaled, heldout, targets, activation, model, energy, rng)
 
     def exact(self, risk: float) -> bool:
         return bool(risk <= NEAR_ROUNDING * self.energy)
 
     def certify(self, network: Network, rows: Samples, heldout: Samples | None, tries: int) -> Certificate:
-        """Of the network of scaled targets; sizes of outputs do not matter to it."""
-        return certify_joint(network, rows, self.model, heldout=heldout, tries=tries, rng=np.random.default_rng(0))
+        """Of a network of scaled targets, as one of the targets that were given."""
+        back = ScaledTargets(1 / self.targets.scale)
+        given = [None if part is None else part.map(back) for part in (rows, heldout)]
+        assert given[0] is not None
+        chance = np.random.default_rng(0)
+        return certify_joint(self.targets.undo(network), given[0], self.model, heldout=given[1], tries=tries, rng=chance)
 
 
 def recovered_jointly(samples: Samples, request: Request, rng: np.random.Generator) -> Recovery:
     """Without linear part, then with it, as asked for; the first that is certified, else the last."""
-    if request.outputs is not None or request.method == "tensor" or request.n_units == "auto":
-        needs = "several targets, or a linear part, need n_units, output_weights='free' and method 'auto' or 'search'"
-        raise ArgumentError(f"{needs}; not {request.n_units!r}, {request.output_weights!r} and {request.method!r}.")
-    width, budget = int(request.n_units), request.budget()
+    if request.outputs is not None or request.method == "tensor":
+        needs = "several targets, or a linear part, need output_weights='free' and method 'auto' or 'search'"
+        raise ArgumentError(f"{needs}; not {request.output_weights!r} and {request.method!r}.")
+    budget, auto = request.budget(), request.n_units == "auto"
     several = samples.n_outputs is not None and samples.n_outputs > 1
-    stages: tuple[StageReport, ...] = ()
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"), few_threads(samples, width):
-        for linear in (False, True) if request.linear == "auto" and several else (bool(request.linear),):
-            problem = JointProblem.of(samples, width, request.phi, Model(request.bias, linear, request.offset), rng)
-            network, certificate, reports = _best(problem, width, budget, request.callback)
-            stages += reports
-            if certificate:
-                break
-    return Recovery(network, certificate, stages)
+    tried: list[Recovery] = []
+    for linear in (False, True) if request.linear == "auto" and several else (bool(request.linear),):
+        width = 1 if auto else int(request.n_units)
+        problem = JointProblem.of(samples, width, request.phi, Model(request.bias, linear, request.offset), rng)
+        found = of_any_width(problem, budget, request.callback) if auto else of_width(problem, width, budget, request.callback)
+        opening = problem.rows.passes - sum(stage.passes for stage in found.stages)
+        first = replace(found.stages[0], passes=found.stages[0].passes + opening)
+        tried.append(replace(found, stages=(first, *found.stages[1:])))
+        if found.certificate:
+            break
+    return replace(tried[-1], stages=tuple(stage for found in tried for stage in found.stages))
 
 
-def _best(
-    problem: JointProblem, width: int, budget: Budget, callback: Callback | None
-) -> tuple[Network, Certificate, tuple[StageReport, ...]]:
+def of_any_width(problem: JointProblem, budget: Budget, callback: Callback | None) -> Recovery:
+    """The first width that is certified, doubled from the rank of a second moment on and then halved in between.
+
+    Superfluous units of an exact fit are dropped, so that a width above the truth's is as good; with noise one that leaves no
+    structure in the residuals is wide enough. Where none is certified: the narrowest that is wide enough, else the widest.
+    """
+    widths = Widths.of(problem)
+    tried: list[Recovery] = []
+    while (width := widths.next) is not None and not (tried and budget.spent(0.0)):
+        found = of_width(problem, width, replace(budget, enough=budget.max_work / LIMITS.tried_widths), callback, parts=1)
+        budget = budget.less(found.work)
+        widths = widths.after(width, found.certificate)
+        tried.append(found)
+        if found.certificate:
+            break
+    best = min(tried, key=lambda found: (not found.certificate, not wide_enough(found.certificate), _narrowness(found)))
+    evidence = tuple(
+        f"width {found.stages[0].width}: {found.certificate.status.name}, {found.certificate.reasons[0]}" for found in tried
+    )
+    return replace(best, stages=tuple(s for found in tried for s in found.stages), width_evidence=evidence)
+
+
+def _narrowness(found: Recovery) -> float:
+    return found.network.n_units if wide_enough(found.certificate) else -found.network.n_units
+
+
+def of_width(problem: JointProblem, width: int, budget: Budget, callback: Callback | None, *, parts: int = 2) -> Recovery:
     """The best network with its certificate; rows that were held out join the search where the others did not suffice."""
     held = problem.heldout if problem.heldout.n and problem.train.n < problem.rows.n else None
-    parts = [("joint search", problem.train, held)] + ([("joint search on all rows", problem.rows, None)] if held else [])
+    divisions = [Division("joint search", problem.train, held)]
+    divisions += [Division("joint search on all rows", problem.rows, None)] if held else []
     answers: list[tuple[Network, Certificate]] = []
     stages: list[StageReport] = []
-    for name, part, heldout in parts:
-        network, certificate, report = _searched(problem, Part(name, part, heldout), width, budget, callback)
-        if heldout is not None and certificate.explained and not certificate:
-            whole = problem.certify(network, problem.rows, None, 1)  # more rows on every side, and none held out
-            certificate = whole if whole else certificate
-        answers.append((network, certificate))
-        stages.append(report)
-        if certificate.status in (Status.EXACT, Status.AMBIGUOUS) or budget.late():
-            break
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"), few_threads(problem.rows, width):
+        for division in divisions[:parts]:
+            network, certificate, report = _searched(problem, division, width, budget, callback)
+            answers.append((network, certificate))
+            stages.append(report)
+            if certificate.status in (Status.EXACT, Status.STATISTICAL, Status.AMBIGUOUS) or budget.late():
+                break
     chosen = [a for a in answers if a[1]] or [a for a in answers if a[1].explained] or answers
     network, certificate = min(chosen, key=lambda answer: answer[1].residual_max)
-    back = ScaledTargets(problem.scale).undo(network)
-    return back, replace(certificate, network=back), tuple(stages)
+    return Recovery(problem.targets.undo(network), certificate, tuple(stages))
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class Division:
     """Rows that a search sees, and rows that it does not."""
 
     name: str
@@ -121,53 +148,60 @@ class Part:
 
 def few_threads(rows: Samples, width: int) -> AbstractContextManager[None]:
     """Small products and systems run fastest on one thread."""
-    small = rows.n * rows.d <= SMALL_ROWS and rows.d * width <= SMALL_SYSTEM
+    small = rows.n * rows.d <= LIMITS.one_thread and rows.d * width <= LIMITS.small_system
     return limited(1) if small else nullcontext()
 
 
 def _searched(
-    problem: JointProblem, part: Part, width: int, budget: Budget, callback: Callback | None
+    problem: JointProblem, part: Division, width: int, budget: Budget, callback: Callback | None
 ) -> tuple[Network, Certificate, StageReport]:
-    """The first candidate that agrees to rounding, or the best one, refined on the part and judged."""
-    began = time.perf_counter()
+    """The first candidate that agrees to rounding, or is certified, or the best one, refined and judged.
+
+    A noisy minimum is judged once two starts share it: a deeper one that only one found may be a unit that a few rows make up.
+    """
+    began, before = time.perf_counter(), problem.rows.passes
     standard = _standardized(part.rows, problem.model)
     seen = _some(standard.rows, width, problem)
-    tries = 0
+    tries, judged = 0, tuple[float, ...]()
     for candidate in joint_candidates(seen, width, problem.activation, problem.model, budget=budget, rng=problem.rng):
         seconds, share = time.perf_counter() - began, candidate.risk / problem.energy
         if callback is not None:
             spent = 1.0 if candidate.ending else min(1.0, candidate.work / budget.max_work)
-            network = ScaledTargets(problem.scale).undo(standard.undo(candidate.network))
+            network = problem.targets.undo(standard.undo(candidate.network))
             callback(Event(part.name, len(candidate.attempts), share, spent, seconds, network))
-        if not (candidate.improved and problem.exact(candidate.risk)) and candidate.ending is None:
+        exact = problem.exact(candidate.risk)
+        minimum = None if exact or len(judged) >= LIMITS.noisy_tries else candidate.found_again(judged)
+        if not (candidate.improved and exact) and minimum is None and candidate.ending is None:
             continue
-        tries += 1
-        network = _refined(problem, standard, part.rows, candidate.network, whole=seen is standard.rows)
-        certificate = problem.certify(network, part.rows, part.heldout, tries)
+        if exact:
+            tries += 1
+            network = _refined(problem, standard, part.rows, candidate.network, whole=seen is standard.rows)
+            certificate = _judged(problem, part, network, tries)
+        else:
+            risk, start = (candidate.risk, Hidden.of(candidate.network)) if minimum is None else minimum
+            network, judged = _fitted(problem, standard, start), (*judged, risk)
+            certificate = problem.certify(network, problem.rows, None, 1)
         if network.n_units < width:
             certificate = certificate.adding(_superfluous(width - network.n_units, problem.model))
         ended = "exact, and not certified" if candidate.ending is None else candidate.ending.value
         outcome = "a candidate was certified" if certificate else ended
-        report = StageReport(part.name, width, candidate.starts, candidate.work, 0, share, outcome, seconds)
-        if certificate.explained or candidate.ending is not None:
+        passes, seconds = problem.rows.passes - before, time.perf_counter() - began
+        report = StageReport(part.name, width, candidate.starts, candidate.work, passes, share, outcome, seconds)
+        if certificate or certificate.explained or candidate.ending is not None:
             return network, certificate, report
     raise AssertionError("the last candidate has an ending")
 
 
 def _standardized(part: Samples, model: Model) -> Standardized:
     """White inputs, centred where what that moves is free; inputs of a singular covariance stay as they are."""
-    try:
-        return Standardized.of(part, centred=model.bias and (model.offset or not model.linear))
-    except SingularError as error:
-        warn(f"{error} Inputs are left as they are.")
-        return Standardized.unchanged(part)
+    return Standardized.or_unchanged(part, centred=model.bias and (model.offset or not model.linear))
 
 
 def _some(rows: Samples, width: int, problem: JointProblem) -> Samples:
     """A part of the rows where they are many."""
-    d, m = rows.d, len(problem.scale)
+    d, m = rows.d, len(problem.targets.scale)
     p = width * (problem.model.inputs(d) + m) + m * (d * problem.model.linear + 1)
-    wanted = ROWS_A_PARAMETER * max(p / m, problem.model.inputs(d))
+    wanted = max(LIMITS.joint_least_rows, LIMITS.joint_search_rows * max(p / m, problem.model.inputs(d)))
     if rows.n <= 2 * wanted:
         return rows
     return rows.split(wanted / rows.n, 1 - wanted / rows.n, seed=1)[0].persist()
@@ -177,25 +211,53 @@ def _refined(problem: JointProblem, standard: Standardized, part: Samples, found
     """Fitted to all rows of the part, without superfluous units, and polished in the inputs as they were given."""
     unit, model = problem.activation.degree is not None, problem.model
     fit = variable_projection(
-        standard.rows, found, model, iterations=POLISH_STEPS if whole else REFINEMENT_STEPS, damping=1e-6, unit=unit
+        standard.rows, found, model, iterations=LIMITS.joint_polish_steps if whole else LIMITS.steps, damping=1e-6, unit=unit
     )
     network = fit.network
     while network.n_units and problem.exact(float(fit.risks[0])):
         losses = output_losses(standard.rows, network, model)
         least = int(np.argmin(losses))
-        if losses[least] > NOT_NEEDED * problem.energy:
+        if losses[least] > LIMITS.not_needed * problem.energy:
             break
         rest = np.delete(np.arange(network.n_units), least)
         fewer = replace(network, W=network.W[:, rest], a=network.a[rest], b=network.b[rest])
-        if not len(rest):
-            break
-        fit = variable_projection(standard.rows, fewer, model, iterations=POLISH_STEPS, damping=1e-6, unit=unit)
+        steps = LIMITS.joint_polish_steps if len(rest) else 0
+        fit = variable_projection(standard.rows, fewer, model, iterations=steps, damping=1e-6, unit=unit)
         if not problem.exact(float(fit.risks[0])):
             break
         network = fit.network
     raw = standard.undo(network)
-    polished = variable_projection(part, raw, model, iterations=POLISH_STEPS, damping=1e-10).network
-    return min((raw, polished), key=lambda net: _largest(net, part))
+    steps = LIMITS.joint_polish_steps if raw.n_units else 0
+    polished = variable_projection(part, raw, model, iterations=steps, damping=1e-10).network
+    return min((raw, polished, _snapped(raw), _snapped(polished)), key=lambda net: _largest(net, part))
+
+
+def _snapped(network: Network) -> Network:
+    """V and c zero where they are rounding errors of targets of size one: rows on which every unit is silent would show it."""
+    V, c = network.V, network.c
+    V = None if V is None else np.where(np.abs(V) > LIMITS.tiny_offset, V, 0.0)
+    return replace(network, V=V, c=np.where(np.abs(c) > LIMITS.tiny_offset, c, 0.0))
+
+
+def _judged(problem: JointProblem, part: Division, network: Network, tries: int) -> Certificate:
+    """On the part and the rows held out; where that does not suffice, on all rows: more on every side, and none held out."""
+    certificate = problem.certify(network, part.rows, part.heldout, tries)
+    if part.heldout is None or certificate or not certificate.explained:
+        return certificate
+    whole = problem.certify(network, problem.rows, None, 1)
+    return whole if whole else certificate
+
+
+def _fitted(problem: JointProblem, standard: Standardized, start: Hidden) -> Network:
+    """The minimum of the squared error over all rows, from there; two last steps without damping."""
+    everything, model, unit = _standardized(problem.rows, problem.model), problem.model, problem.activation.degree is not None
+    first = variable_projection(standard.rows, start, model, iterations=0).network
+    network = everything.on_network(standard.undo(first))
+    for steps, damping in ((LIMITS.steps, 1e-6), (LIMITS.last_steps, 1e-12)):
+        network = variable_projection(
+            everything.rows, network, model, iterations=steps, tol=LIMITS.noisy_tolerance, damping=damping, unit=unit
+        ).network
+    return everything.undo(network)
 
 
 def _superfluous(count: int, model: Model) -> Statement:
@@ -205,32 +267,28 @@ def _superfluous(count: int, model: Model) -> Statement:
 
 
 def _largest(network: Network, rows: Samples) -> float:
-    return Agreement.of(network, rows).level
+    return JointAgreement.of(network, rows).level
 
 
-@dataclass(frozen=True, eq=False)
-class ScaledTargets:
-    """y → y/s, s a power of two for each column: a fit then minds all of them alike, and loses no bit."""
-
-    scale: np.ndarray
-
-    def __call__(self, block: Block) -> Block:
-        s = as_like(self.scale, block.X)
-        return replace(block, y=block.y / (s[0] if block.y.ndim == 1 else s))
-
-    def undo(self, network: Network) -> Network:
-        s = self.scale if network.a.ndim == 2 else self.scale[0]
-        return replace(network, a=network.a * s, c=network.c * s, V=None if network.V is None else network.V * s)
+def _check_size(rows: Samples, width: int, activation: Activation, model: Model) -> None:
+    """Refuse a width that the rows cannot determine by far, before any work."""
+    m = rows.n_outputs or 1
+    p = parameters_of_shape(
+        rows.d, width, activation, bias=model.bias, offset=model.offset, linear=model.linear, n_outputs=m
+    )
+    if width > rows.n or (p > rows.n * m and p > LIMITS.most_undetermined):
+        raise TooFewRowsError(
+            f"n_units = {width:,} of {rows.d} inputs are {p:,} parameters, and {int(rows.n):,} rows of {m} outputs cannot "
+            "determine them; ask for fewer units, or give more rows."
+        )
 
 
-def _target_sizes(rows: Samples, rank: int) -> tuple[np.ndarray, float]:
-    """Powers of two near the columns' root mean squares, and ½ E ‖y/s‖²; columns without information are warned about.
+def _target_sizes(rows: Samples, rank: int) -> tuple[ScaledTargets, float]:
+    """Targets of about one size, and ½ E ‖y/s‖² of them; columns without information are warned about.
 
     rank: that of the targets of a network, at most; more columns are dependent by nature.
     """
-    m = rows.n_outputs or 1
-    _, mean, scatter = (to_numpy(s) for s in rows.map(TargetsAlone()).fold(Covariance(m)))
-    covariance = scatter / rows.total
+    mean, covariance = target_moments(rows)
     squares = np.diagonal(covariance) + mean**2
     if not squares.any():
         raise ArgumentError("y is zero on every row; there is no unit to recover.")
@@ -240,11 +298,17 @@ def _target_sizes(rows: Samples, rank: int) -> tuple[np.ndarray, float]:
     if constant.any():
         warn(f"column {int(np.flatnonzero(constant)[0])} of y is constant; it tells nothing of the units.", DataWarning)
     spread = np.sqrt(np.diagonal(covariance)[~constant])
-    values = np.linalg.eigvalsh(covariance[np.ix_(~constant, ~constant)] / spread[:, None] / spread)
-    if np.count_nonzero(values > DEPENDENT) < min(len(values), rank):
+    correlations = covariance[np.ix_(~constant, ~constant)] / spread[:, None] / spread
+    values = np.linalg.eigvalsh(correlations)
+    if np.count_nonzero(values > LIMITS.dependent_targets) < min(len(values), rank) or (rank > 1 and _equal(correlations)):
         warn("columns of y are equal or linearly dependent; they tell no more than the others do.", DataWarning)
-    scale = np.exp2(np.round(0.5 * np.log2(np.where(squares > 0, squares, 1.0))))
-    return scale, 0.5 * float(np.sum(squares / scale**2))
+    scaled = ScaledTargets.of(squares)
+    return scaled, 0.5 * float(np.sum(squares / scaled.scale**2))
+
+
+def _equal(correlations: np.ndarray) -> bool:
+    """Whether two columns are one, up to a factor and a constant."""
+    return bool((np.abs(correlations[np.triu_indices(len(correlations), 1)]) > 1 - LIMITS.dependent_targets).any())
 
 
 def as_column(found: Recovery) -> Recovery:
@@ -264,11 +328,3 @@ class FirstColumn:
 
     def __call__(self, block: Block) -> Block:
         return replace(block, y=block.y[:, 0])
-
-
-@dataclass(frozen=True)
-class TargetsAlone:
-    """Rows whose inputs are the targets."""
-
-    def __call__(self, block: Block) -> Block:
-        return replace(block, X=block.y[:, None] if block.y.ndim == 1 else block.y)

@@ -11,15 +11,19 @@ class Limits:
     heldout_rows: int = 16  # at least, and at most half: fewer agree with a wrong network by chance
     scarce_rows: float = 1.6  # a parameter, below which every row is fitted and none held out: certificates do not need them
     default_work: float = 15_000.0  # fifty rounds of eight starts
-    search_rows: float = 8.0  # a parameter; the refinement sees all; that more do not help a search is supposed, not measured
+    first_search_rows: float = 4.0  # a parameter, for the first rounds: k = 16 takes 2.7 s instead of 3.9 on 5.7 (3 on 3)
+    first_share: float = 0.1  # of the work, for those rounds; with noise more rows may be needed
+    search_rows: float = 8.0  # a parameter; the refinement sees all. 3, 8 and 32 certified 30, 31 and 32 of 32 ReLU networks of
+    # four or five units, half of them with noise, in 0.35, 0.40 and 0.67 s
     search_slack: float = 1.25  # times as many are not worth a split
+    collinear: float = 1e-8  # least eigenvalue of the correlations: below, normal equations in raw columns lose all digits
     least_search_rows: int = 1000  # a search on so many costs nothing yet
     moment_rows: float = 8.0  # a parameter; without noise moments of so many often lead to the exact fit
     few_rows: float = 4.0  # a parameter; a start is refined on so many before it sees all
     few_steps: int = 100  # of that refinement
     steps: int = 80  # of a refinement on all rows; quadratic convergence takes about ten
     same_rows_steps: int = 10  # … that the search has fitted already
-    biased_steps: int = 30  # a biased tensor start settles in 20 steps, or the search is shorter
+    moment_steps: int = 30  # of a tensor start that the search may follow: it settles in 23, or the search is shorter
     large_bias_steps: int = 40  # of each refinement, one for every unit that is added
     polish_steps: int = 8  # from nearly rounding to rounding, in raw inputs
     tolerance: float = 1e-8  # relative decrease of the risk: no step of a fit without noise gains less before it is exact
@@ -27,16 +31,32 @@ class Limits:
     chance: float = 1e-2  # of the share 1/n of the risk that a parameter gains by chance: with noise a step of less is the last
     loosest: float = 1e-6  # … but no step of more
     polished: float = 1e-12  # of ½ E y²: a risk above it is noise, or no fit, and has no last digits
-    moment_rows_a_parameter: float = 2.8  # with biases one tensor start in two then leads to the network
+    biased_rows_a_parameter: float = 2.8  # one tensor start in two then leads to the network
     biased_rows_a_pair: float = 12.0  # of units, the same
-    unbiased_rows_a_pair: float = 16.0  # of units, without biases: k = 16 needs more than 11 and at most 22, k = 5 less than 16
+    unbiased_rows_a_parameter: float = 1.7  # one start in three, at a sixth of what a search costs (d = 20, k = 5)
+    unbiased_rows_an_entry: float = 1.0  # of P3(V, V, V), k³ of them: with ⅔ three starts of 20 succeed (k = 16)
     free_lengths: float = 6.0  # times as many where lengths are read from moments too
     sign_free_rows: int = 5_000  # below, few rows lie beyond a kink that T_2 does not show, and T_5 is noise
     tiny_offset: float = 1e-10  # relative to the target's root mean square: a rounding error
     refining_share: float = 0.1  # of a search's work, kept for refining its candidates; ten full refinements of the default
+    doomed_share: float = 0.01  # of the work, where rows determine no unit: one round, and the best fit is stated as such
+    varied_rows: int = 64  # on which a column must leave its usual value to be asked no more, where the width is sought
     quick_share: float = 1 / 40  # of the work, for each width in haste: a round or two, and exact fits come early
     quick_widths: tuple[int, ...] = (0, 1, -1, 2, 3, 4, 5, 6)  # beside the rank of the second moment, in haste
     careful_widths: tuple[int, ...] = (0, 1, -1, 2, -2, 3)  # the same, with what is left of the work
+    explored_share: float = 0.04  # of the work, for each trial of an exploration: some twelve of them then cost half a recovery
+    explored_gain: float = 0.9  # of the risk, below which a trial's change is kept for the next
+    joint_heldout_rows: float = 4.0  # at least, of several outputs: one proves where φ is analytic
+    joint_search_rows: float = 12.0  # equations a parameter beyond which a joint search runs on a part of the rows
+    joint_least_rows: float = 500.0  # of that part: with noise fewer have deeper minima, in which a few rows make up a unit
+    joint_polish_steps: int = 6  # with all that is linear projected out
+    noisy_tolerance: float = 1e-13  # relative decrease of the risk: then at the minimum to a millionth of a standard error
+    noisy_tries: int = 8  # minima of a joint search that are judged where none agrees to rounding
+    tried_widths: int = 8  # among which "auto" divides a joint search's work: three doublings and as many halvings, or five
+    not_needed: float = 1e-20  # of ½ E ‖y‖²: what a unit may add to the risk when it is dropped and still be superfluous
+    small_system: int = 1_200  # d k of a joint fit up to which a second thread only waits: 16 units of 64 inputs took 22
+    # CPU seconds with one thread on busy cores, 158 with two
+    dependent_targets: float = 1e-12  # least eigenvalue of the targets' correlations
     one_thread: int = 4_000_000  # numbers in X up to which products are fastest on one thread
     most_undetermined: int = 2_000  # parameters beside fewer rows: a step takes a second, and nothing can be certified
     most_units: int = 5_000  # their output weights solve dense equations of this size: 200 MB a start

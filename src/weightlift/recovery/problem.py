@@ -1,4 +1,8 @@
-"""The rows of a recovery, split and made standard, and what is asked of them."""
+"""The rows of a recovery, split and made standard, and what is asked of them.
+
+All rows come through one door: every pass is counted, and none begins after the time is spent. Parts, maps and persisted copies
+of a counted source share its count, so that nothing escapes it.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +10,23 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from weightlift.certificate.limits import LIMITS as CERTIFICATE
-from weightlift.errors import ArgumentError, SingularError, warn
-from weightlift.namespaces import to_numpy
+from weightlift.errors import ArgumentError, TimeSpentError
+from weightlift.namespaces import Namespace, to_numpy
 from weightlift.network import Network
-from weightlift.recovery.door import Counted
 from weightlift.recovery.limits import LIMITS
+from weightlift.recovery.rare_columns import departures
 from weightlift.recovery.reports import Cost
 from weightlift.recovery.request import Request
 from weightlift.refinement.gauss_newton import NEAR_ROUNDING
 from weightlift.risk import Risk, Students
-from weightlift.samples import Block, Covariance, Samples, Standardized
+from weightlift.samples import Block, Covariance, Map, Samples, Standardized, Statistic, Sums
+from weightlift.samples.stream import averages
 from weightlift.threads import limited
 
 
@@ -34,21 +40,26 @@ class Problem:
     heldout: Counted | None  # none where rows are scarce
     standard: Standardized  # the training rows; they stay as they are where their covariance is singular
     energy: float  # ½ E y²
+    departures: np.ndarray  # (d,) rows on which a column leaves its usual value, or a smaller number where it exceeds any width
 
     @classmethod
     def of(cls, source: Samples, request: Request, rng: np.random.Generator) -> Problem:
-        """Refuse what cannot work; split; standardise: three passes."""
+        """Refuse what cannot work; split; standardise: six passes."""
         if not math.isfinite(source.n):
             raise ArgumentError("X is a population without rows; draw some with weightlift.draw(network, n).")
         request.check_size(source.n, source.d)
         rows = Counted(source)
         energy, spread = _target(rows)
+        if not math.isfinite(energy):
+            raise ArgumentError("y has values whose squares overflow; divide y by the largest of them.")
         if energy and not CERTIFICATE.sizes[0] ** 2 < 2 * energy < CERTIFICATE.sizes[1] ** 2:
             raise ArgumentError(f"y has the size {(2 * energy) ** 0.5:.0e}, whose powers vanish or overflow; divide y by it.")
         if not spread > 1e-24 * energy:
             raise ArgumentError("y is constant, or so small that its squares vanish; there is no unit to recover.")
         heldout, train = _split(rows, request, rng)
-        return cls(request, rows, train, heldout, _standardized(train, centred=request.bias), energy)
+        standard = Standardized.or_unchanged(train, centred=request.bias)
+        least = LIMITS.varied_rows if request.n_units == "auto" else int(request.n_units)
+        return cls(request, rows, train, heldout, standard, energy, departures(rows, least, bias=request.bias))
 
     @property
     def white(self) -> Counted:
@@ -68,6 +79,10 @@ class Problem:
     def exact(self, risk: float) -> bool:
         """Whether that risk says that the training rows are explained to nearly rounding level."""
         return bool(risk <= NEAR_ROUNDING * self.energy)
+
+    def rare_columns(self, width: int) -> tuple[int, ...]:
+        """Columns that leave their usual value on fewer rows than there are units: no certificate can follow."""
+        return tuple(int(j) for j in np.flatnonzero(self.departures < width))
 
     def parameters(self, width: int) -> int:
         return self.request.parameters(self.rows.d, width)
@@ -111,10 +126,83 @@ def _target_alone(block: Block) -> Block:
     return replace(block, X=block.y[:, None])
 
 
-def _standardized(train: Samples, *, centred: bool) -> Standardized:
-    """Unit covariance, and zero mean where biases can take the mean up; inputs of a singular covariance stay as they are."""
-    try:
-        return Standardized.of(train, centred=centred)
-    except SingularError as error:
-        warn(f"{error} Inputs are left as they are.")
-        return Standardized.unchanged(train)
+@dataclass
+class Meter:
+    """Passes over a source and all that is derived from it."""
+
+    passes: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """Behaves as `source`; every fold and every evaluation of its maps is a pass."""
+
+    source: Samples
+    meter: Meter = field(default_factory=Meter)
+    deadline: float = math.inf  # of time.perf_counter, beyond which no pass begins
+
+    @property
+    def passes(self) -> int:
+        """So far, by this source and all that share its count."""
+        return self.meter.passes
+
+    def until(self, deadline: float) -> Counted:
+        """The same rows; a pass after the deadline raises a TimeSpentError."""
+        return replace(self, deadline=deadline)
+
+    @property
+    def n(self) -> float:
+        return self.source.n
+
+    @property
+    def d(self) -> int:
+        return self.source.d
+
+    @property
+    def n_outputs(self) -> int | None:
+        return self.source.n_outputs
+
+    @property
+    def total(self) -> float:
+        return self.source.total
+
+    @property
+    def xp(self) -> Namespace:
+        return self.source.xp
+
+    @property
+    def device(self) -> Any:
+        return self.source.device
+
+    @property
+    def dtype(self) -> Any:
+        return self.source.dtype
+
+    def fold(self, statistic: Statistic) -> Sums:
+        self._begin()
+        return self.source.fold(statistic)
+
+    def mean(self, statistic: Statistic) -> Sums:
+        self._begin()
+        return averages(self.source.fold(statistic), self.source.total)
+
+    def persist(self) -> Counted:
+        kept = self.source.persist()
+        if kept is not self.source:
+            self._begin()
+        return replace(self, source=kept)
+
+    def blocks(self, rows: int, *, start: int = 0) -> Iterator[Block]:
+        self._begin()
+        return self.source.blocks(rows, start=start)
+
+    def split(self, *fractions: float, seed: int) -> tuple[Counted, ...]:
+        return tuple(replace(self, source=part) for part in self.source.split(*fractions, seed=seed))
+
+    def map(self, f: Map) -> Counted:
+        return replace(self, source=self.source.map(f))
+
+    def _begin(self) -> None:
+        if time.perf_counter() >= self.deadline:
+            raise TimeSpentError("max_time was spent before this stage had an answer; raise it.")
+        self.meter.passes += 1

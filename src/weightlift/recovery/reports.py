@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
+import os
 from dataclasses import dataclass, field
 
-from weightlift.certificate import Certificate
+from weightlift import markup
+from weightlift.certificate import Certificate, Inference, Status, Summary, inference, summarize
+from weightlift.errors import ArgumentError
 from weightlift.network import Network
+from weightlift.samples import Columns, Samples
+from weightlift.samples.columns import columns_of
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,24 @@ class StageReport:
     outcome: str
     seconds: float = field(default=0.0, compare=False)
 
+    @property
+    def outcome_in_brief(self) -> str:
+        """A certificate's status without its sentence, which the last one repeats."""
+        status = self.outcome.partition(":")[0]
+        return status if status in Status.__members__ else self.outcome
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A model that was tried where the one asked for failed."""
+
+    change: str
+    status: Status
+    left: float  # of the target's variance, corrected for the parameters
+
+    def __str__(self) -> str:
+        return f"{self.change:<24}{self.status.name:<12}{100 * self.left:8.3g} % of the variance left"
+
 
 @dataclass(frozen=True)
 class Recovery:
@@ -42,6 +66,51 @@ class Recovery:
     certificate: Certificate
     stages: tuple[StageReport, ...]
     width_evidence: tuple[str, ...] = field(default=())
+    trials: tuple[Trial, ...] = field(default=())  # of an exploration, the most promising first
+    call: str = field(default="", compare=False)  # that repeats it
+    rows: Samples | None = field(default=None, repr=False, compare=False)  # that it was recovered from
+
+    @property
+    def columns(self) -> Columns:
+        """Names of the inputs and of the targets, where the rows had any."""
+        return columns_of(self.rows)
+
+    def inference(self, *, robust: bool = True) -> Inference:
+        """Standard errors and what follows from them; see `certificate.inference`.
+
+        robust  whether the errors allow for noise whose size depends on x
+        """
+        if self.rows is None:
+            raise ArgumentError("this recovery has no rows at hand; certificate.inference(network, X, y) takes them.")
+        bias, offset = self.certificate.bias, self.certificate.offset
+        return inference(self.network, self.rows, bias=bias, offset=offset, robust=robust)
+
+    def summary(self, level: float = 0.95) -> Summary:
+        """Estimates with standard errors and intervals, whatever the certificate says: its objection comes first.
+
+        Where there are no standard errors (fewer rows than parameters), the estimates alone, with the reason.
+
+        level  the probability with which an interval covers
+        """
+        return summarize(self.network, self.certificate, self.inference, level, self.columns)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write one self-contained HTML page with all of it; see `weightlift.report`.
+
+        path  where to; it should end in .html
+        """
+        importlib.import_module("weightlift.report").write(self, path)
+
+    def stages_html(self) -> str:
+        """What each stage cost and how it ended, and what else was tried."""
+        rows = [(s.name, s.width, s.starts, s.work, s.passes, s.seconds, s.risk, s.outcome_in_brief) for s in self.stages]
+        shown = markup.table(["stage", "units", "starts", "work", "passes", "seconds", "risk", "outcome"], rows)
+        shown += markup.listing(self.width_evidence)
+        tried = [(trial.change, trial.status.name, trial.left) for trial in self.trials]
+        return shown + (markup.table(["tried", "status", "share of the variance left"], tried) if tried else "")
+
+    def _repr_html_(self) -> str:
+        return f"{self.certificate._repr_html_()}{self.network._repr_html_()}{self.stages_html()}"
 
     @property
     def work(self) -> float:
@@ -52,8 +121,10 @@ class Recovery:
         lines = [f"{self.network!r}: {self.certificate.status.name}", *(f"  {r}" for r in self.certificate.reasons)]
         columns = ("units", "starts", "work", "passes", "seconds", "risk")
         header = f"  {'stage':<34}" + "".join(f"{name:>9}" for name in columns) + "  outcome"
-        rows = [
-            f"  {s.name:<34}{s.width:>9}{s.starts:>9}{s.work:>9.0f}{s.passes:>9}{s.seconds:>9.2f}{s.risk:>9.1e}  {s.outcome}"
+        numbers = [
+            f"  {s.name:<34}{s.width:>9}{s.starts:>9}{s.work:>9.0f}{s.passes:>9}{s.seconds:>9.2f}{s.risk:>9.1e}"
             for s in self.stages
         ]
-        return "\n".join([*lines, header, *rows, *(f"  {e}" for e in self.width_evidence)])
+        rows = [f"{line}  {s.outcome_in_brief}" for line, s in zip(numbers, self.stages, strict=True)]
+        explored = ["  tried:", *(f"    {trial}" for trial in self.trials)] if self.trials else []
+        return "\n".join([*lines, header, *rows, *(f"  {e}" for e in self.width_evidence), *explored])

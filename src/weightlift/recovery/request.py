@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
 from weightlift.activations import Activation, get
+from weightlift.arguments import flag
 from weightlift.errors import ArgumentError, ShapeError, TooFewRowsError
 from weightlift.identifiability.parameters import parameters_of_shape
 from weightlift.namespaces import is_array, to_numpy
@@ -56,10 +57,11 @@ class Request:
     max_work: float | None = None
     max_time: float | None = None
     callback: Callback | None = None
+    judged: int = 0  # candidates of other requests that were held against the same rows
 
     def checked(self) -> Request:
         """The options resolved: φ an `Activation`, known output weights an array; a wrong one raises an error that names it."""
-        width = self.n_units if self.n_units == "auto" else _width(self.n_units)
+        width = self.n_units if _is_auto(self.n_units) else _width(self.n_units)
         if self.method not in METHODS:
             raise ArgumentError(f"method must be one of {METHODS}, not {self.method!r}.")
         if self.callback is not None and not callable(self.callback):
@@ -68,13 +70,27 @@ class Request:
             self,
             n_units=width,
             activation=get(self.activation),
-            bias=_flag("bias", self.bias),
-            offset=_flag("offset", self.offset),
+            bias=flag("bias", self.bias),
+            offset=flag("offset", self.offset),
             output_weights=_known_outputs(self.output_weights, width),
-            linear=self.linear if self.linear == "auto" else _flag("linear", self.linear),
+            linear=self.linear if _is_auto(self.linear) else flag("linear", self.linear),
             max_work=LIMITS.default_work if self.max_work is None else _amount("max_work", self.max_work),
             max_time=None if self.max_time is None else _amount("max_time", self.max_time),
         )
+
+    def call(self, **more: Any) -> str:
+        """The call of `recover` that asks for this: what differs from the defaults.
+
+        more  further options of the call
+        """
+        given = {"n_units": self.n_units}
+        for option in fields(self)[1:]:
+            value = getattr(self, option.name)
+            usual = isinstance(value, type(option.default)) and value == option.default
+            if option.name not in ("callback", "judged") and not usual:
+                given[option.name] = value.name if isinstance(value, Activation) else value
+        given |= {name: value for name, value in more.items() if value is not False}
+        return f"weightlift.recover(X, y, {', '.join(f'{name}={_plain(value)}' for name, value in given.items())})"
 
     @property
     def phi(self) -> Activation:
@@ -111,7 +127,11 @@ class Request:
         return width <= min(n, LIMITS.most_units) and (p < n or p <= LIMITS.most_undetermined)
 
     def check_size(self, n: float, d: int) -> None:
-        """Refuse a width that the rows cannot determine by far, before any work."""
+        """Refuse a width that the rows cannot determine by far, before any work.
+
+        n  rows
+        d  inputs
+        """
         width = 1 if self.n_units == "auto" else int(self.n_units)
         if self.workable(n, d, width):
             return
@@ -124,16 +144,19 @@ class Request:
         raise ArgumentError(f"n_units = {width:,} is more than {LIMITS.most_units:,}, the most that are fitted; ask for fewer.")
 
 
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
+def _plain(value: Any) -> str:
+    """As Python reads it; an array as a list."""
+    return repr(value.tolist() if hasattr(value, "tolist") else value)
+
+
 def _width(n_units: Any) -> int:
     if isinstance(n_units, bool) or not isinstance(n_units, (int, np.integer)) or n_units < 1:
         raise ArgumentError(f"n_units must be a positive integer or 'auto', not {n_units!r}.")
     return int(n_units)
-
-
-def _flag(name: str, value: Any) -> bool:
-    if value not in (False, True):
-        raise ArgumentError(f"{name} must be True or False, not {value!r}.")
-    return bool(value)
 
 
 def _amount(name: str, value: Any) -> float:

@@ -23,8 +23,8 @@ from weightlift.recovery.limits import LIMITS
 from weightlift.recovery.problem import Problem
 from weightlift.recovery.reports import Cost, StageReport
 from weightlift.refinement import SignlessFit, gauss_newton, refine_up_to_signs
-from weightlift.samples import Radial, Samples
-from weightlift.search import Budget, candidates
+from weightlift.samples import Radial, Samples, Scaling
+from weightlift.search import Attempt, Budget, candidates
 
 NOTHING = Cost()
 
@@ -41,6 +41,7 @@ class Start:
     cost: Cost = NOTHING  # of the start, reported with its refinement
     risk: float | None = None  # ½ E r² on the training rows, where it is known
     steps: int = LIMITS.steps  # of its refinement, at most
+    hasty: bool = False  # whether a refinement that takes more is given up: another stage follows
     report: StageReport | None = None  # of the stage itself, so far
 
 
@@ -76,17 +77,17 @@ def moments(problem: Problem, width: int, budget: Budget, rng: np.random.Generat
         if problem.request.bias:
             child = rng.spawn(1)[0]
             network = hermite_init(rows, width, problem.request.phi, offset=problem.request.offset, rng=child).network
-            risk, work, steps = None, 0, LIMITS.biased_steps
+            risk, work = None, 0
         else:
             network, risk, work = _unbiased_start(problem, rows, width, budget, rng)
-            steps = LIMITS.steps
     except WeightliftError as error:
         if problem.request.method == "tensor" and not isinstance(error, TimeSpentError):
             raise
         yield _none("moments", "tensor start", width, problem.since(began), error)
         return
-    cost = problem.since(began, work)
-    yield Start("moments", 1, network, budget.less(work), f"{name} + Gauss–Newton", cost, risk, steps)
+    cost, followed = problem.since(began, work), problem.request.method != "tensor"
+    steps, hasty = LIMITS.moment_steps if followed else LIMITS.steps, followed and not problem.request.bias
+    yield Start("moments", 1, network, budget.less(work), f"{name} + Gauss–Newton", cost, risk, steps, hasty)
 
 
 def units_up_to_sign(problem: Problem, width: int, budget: Budget, rng: np.random.Generator) -> Iterator[Start]:
@@ -113,34 +114,35 @@ def units_up_to_sign(problem: Problem, width: int, budget: Budget, rng: np.rando
 
 def search(problem: Problem, width: int, budget: Budget, rng: np.random.Generator) -> Iterator[Start]:
     """Annealed starts on as many rows as they need, one a round; there is a network where a round has found a better one."""
-    cost, began = Cost(), problem.now()
-    part = _searched_rows(problem, width, rng)
-    request = problem.request
-    found = candidates(
-        part,
-        width,
-        request.phi,
-        bias=request.bias,
-        offset=request.offset,
-        budget=budget.share(1 - LIMITS.refining_share),
-        rng=rng,
-    )
-    for number, candidate in enumerate(found, start=1):
-        cost += problem.since(began)
-        report = StageReport(
-            f"search, {len(candidate.attempts)} rounds on {part.n} rows",
-            width,
-            candidate.starts,
-            candidate.work,
-            cost.passes,
-            candidate.risk / problem.energy,
-            "" if candidate.ending is None else candidate.ending.value,
-            cost.seconds,
-        )
-        network = candidate.network if candidate.improved else None
-        steps = LIMITS.same_rows_steps if part is problem.white else LIMITS.steps
-        yield Start("search", number, network, budget.share(LIMITS.refining_share), steps=steps, report=report)
-        began = problem.now()
+    cost, began, done = Cost(), problem.now(), tuple[Attempt, ...]()
+    request, scaling, risk = problem.request, _scaling(problem), math.inf
+    for part, share in _searched_parts(problem, scaling, width, rng):
+        spent = sum(a.work for a in done)
+        left = budget.share(1 - LIMITS.refining_share).less(spent)
+        left = replace(left, enough=min(budget.enough - spent, share * budget.max_work))
+        found = candidates(part, width, request.phi, bias=request.bias, offset=request.offset, budget=left, rng=rng)
+        for number, candidate in enumerate(found, start=len(done) + 1):
+            cost += problem.since(began)
+            attempts, risk = done + candidate.attempts, min(risk, candidate.risk)
+            report = StageReport(
+                f"search, {len(attempts)} rounds on {part.n} rows",
+                width,
+                sum(a.starts for a in attempts),
+                sum(a.work for a in attempts),
+                cost.passes,
+                risk / problem.energy,
+                "" if candidate.ending is None else candidate.ending.value,
+                cost.seconds,
+            )
+            network = candidate.network if candidate.improved else None
+            if network is not None and scaling is not None:
+                network = problem.standard.on_network(scaling.undo(network))
+            steps = LIMITS.same_rows_steps if part.n == problem.white.n else LIMITS.steps
+            yield Start("search", number, network, budget.share(LIMITS.refining_share), steps=steps, report=report)
+            began = problem.now()
+        done = attempts
+        if budget.spent(sum(a.work for a in done)):
+            return
 
 
 def seen_up_to_signs(problem: Problem, width: int) -> bool:
@@ -173,7 +175,7 @@ def _gaussian_rows(problem: Problem, budget: Budget, rng: np.random.Generator) -
         if gaussianity(radial).gaussian:
             return radial, "tensor start, radial correction"
     if request.method == "auto":
-        raise ArgumentError(f"moments were not used: {test}.")
+        raise ArgumentError(f"moments were not used: {test}; a search needs no law.")
     test.warn()
     return centred, "tensor start"
 
@@ -187,11 +189,12 @@ def _check_rows(problem: Problem, width: int) -> None:
         raise ArgumentError(f"moments were not used: {width} units with {d} inputs take orders up to 6; the search is shorter.")
     bias = problem.request.bias
     free_lengths = LIMITS.free_lengths if bias and not problem.request.unit else 1.0
-    pairs = (LIMITS.biased_rows_a_pair if bias else LIMITS.unbiased_rows_a_pair) * width**2
-    needed = free_lengths * max(LIMITS.moment_rows_a_parameter * problem.parameters(width), pairs)
+    together = LIMITS.biased_rows_a_pair * width**2 if bias else LIMITS.unbiased_rows_an_entry * width**3
+    single = (LIMITS.biased_rows_a_parameter if bias else LIMITS.unbiased_rows_a_parameter) * problem.parameters(width)
+    needed = free_lengths * max(single, together)
     if n < needed:
         units = f"{width} units with biases" if bias else f"{width} units"
-        raise TooFewRowsError(f"moments were not used: {n} rows, and {units} take about {needed:.0f}.")
+        raise TooFewRowsError(f"moments were not used: {n} rows, and {units} take about {needed:.0f}; give more.")
 
 
 def _unbiased_start(
@@ -225,7 +228,7 @@ def _on_few_rows(
         return start, None, 0
     part = problem.white.split(wanted / problem.white.n, seed=int(rng.integers(2**31)))[0].persist()
     free = problem.request.free + "c" * (start.c != 0.0 and not problem.request.offset)
-    steps = budget.steps(LIMITS.few_steps)
+    steps = budget.steps(LIMITS.few_steps if problem.request.method == "tensor" else LIMITS.moment_steps)
     fit = gauss_newton(
         part, start, free=free, iterations=steps, tol=1e-6, unit=problem.request.unit, deadline=budget.deadline
     )
@@ -233,19 +236,42 @@ def _on_few_rows(
     return (fit.network, after, fit.iterations) if after < before else (start, before, fit.iterations)
 
 
-def _searched_rows(problem: Problem, width: int, rng: np.random.Generator) -> Samples:
-    """As many rows as a search needs: beyond eight a parameter more rows cost time, and the refinement sees them all."""
-    wanted = max(LIMITS.search_rows * problem.parameters(width), LIMITS.least_search_rows)
-    if problem.white.n <= LIMITS.search_slack * wanted:
-        return problem.white
-    return problem.white.split(wanted / problem.white.n, seed=int(rng.integers(2**31)))[0].persist()
+def _scaling(problem: Problem) -> Scaling | None:
+    """Columns of unit spread for φ that is not homogeneous: white ones would turn small weights on nearly collinear inputs
+    into large ones, and the search shrinks large ones. None where white rows, or rows as they are, serve."""
+    whitening = problem.standard.whitening
+    if problem.request.unit or whitening is None:
+        return None
+    spread = np.sqrt(np.diagonal(whitening.covariance))
+    least = np.linalg.eigvalsh(whitening.covariance / np.outer(spread, spread))[0]
+    return Scaling(whitening.mean, spread) if least > LIMITS.collinear else None
+
+
+def _searched_parts(
+    problem: Problem, scaling: Scaling | None, width: int, rng: np.random.Generator
+) -> Iterator[tuple[Samples, float]]:
+    """Few rows for a share of the work, where that is enough to find up to d units, then as many as a search may need."""
+    rows = problem.white if scaling is None else problem.train.map(scaling).persist()
+    many = _searched_rows(problem, rows, width, LIMITS.search_rows, rng)
+    few = LIMITS.first_search_rows * problem.parameters(width)
+    if width <= problem.rows.d and many.n > max(LIMITS.search_slack * few, LIMITS.least_search_rows):
+        yield _searched_rows(problem, many, width, LIMITS.first_search_rows, rng), LIMITS.first_share
+    yield many, math.inf
+
+
+def _searched_rows(problem: Problem, rows: Samples, width: int, ratio: float, rng: np.random.Generator) -> Samples:
+    """So many rows a parameter: beyond them more rows cost time, and the refinement sees them all."""
+    wanted = max(ratio * problem.parameters(width), LIMITS.least_search_rows)
+    if rows.n <= LIMITS.search_slack * wanted:
+        return rows
+    return rows.split(wanted / rows.n, seed=int(rng.integers(2**31)))[0].persist()
 
 
 def _overcomplete(problem: Problem, width: int, budget: Budget, rng: np.random.Generator) -> SignlessFit:
     """The subspace power method on T_4 and T_5 of all rows, refined on as many as a search needs."""
     starts = overcomplete_init(problem.white.until(budget.deadline), width, rng=rng.spawn(1)[0]).starts
     steps = budget.steps(LIMITS.steps, starts=len(starts))
-    rows = _searched_rows(problem, width, rng)
+    rows = _searched_rows(problem, problem.white, width, LIMITS.search_rows, rng)
     fit = refine_up_to_signs(rows, *starts, offset=problem.request.offset, iterations=steps)
     return replace(fit, iterations=fit.iterations * len(starts))
 

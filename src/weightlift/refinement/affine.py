@@ -21,10 +21,8 @@ from weightlift.errors import ActivationError
 from weightlift.geometry import gram
 from weightlift.namespaces import Array, array_namespace, as_like, matmul_transposed, matrix, to_numpy
 from weightlift.network import Network
+from weightlift.refinement.limits import LIMITS
 from weightlift.samples import Block, Samples, Sums
-
-RIDGE = 1e-13  # of the largest singular value of the scaled Gram matrix
-DEAD = 1e-8  # of the largest feature
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +38,7 @@ class AffineNetwork:
         return 0 if self.units is None else self.units.n_units
 
     def predict(self, X: Array) -> Array:
+        """The function at the rows of X (n, d)."""
         X = matrix(X, len(self.v))
         xp = array_namespace(X)
         line = xp.matmul(X, as_like(self.v, X)) + self.c
@@ -67,6 +66,8 @@ class AffineNetwork:
 def fit_affine(samples: Samples, units: Network | None, *, truncation: float = math.inf) -> AffineNetwork:
     """Least-squares output weights, v and c for given units (up to sign); rows with a feature above `truncation` are left out.
 
+    samples  rows, as `samples.open` gives them
+
     >>> import weightlift as wl
     >>> truth = wl.teachers.biased(4, 3, rng=0)
     >>> wrong_signs = Network(-truth.W, np.ones(3), -truth.b)
@@ -78,9 +79,9 @@ def fit_affine(samples: Samples, units: Network | None, *, truncation: float = m
         require_relu(units)
     total, target = (to_numpy(s) for s in samples.mean(AffineRegression(samples.d, units, truncation)))
     root = np.sqrt(np.diagonal(total))
-    root = np.where(root > DEAD * root.max(), root, np.inf)  # a unit that no row activates has output weight zero
+    root = np.where(root > LIMITS.affine_dead * root.max(), root, np.inf)  # a unit that no row activates has output weight zero
     scaled = total / np.outer(root, root)
-    solution = np.linalg.lstsq(scaled, target / root, rcond=RIDGE)[0] / root
+    solution = np.linalg.lstsq(scaled, target / root, rcond=LIMITS.affine_ridge)[0] / root
     k = 0 if units is None else units.n_units
     network = None if units is None else replace(units, a=solution[:k], c=0.0)
     return AffineNetwork(network, solution[k + 1 :], float(solution[k]))
@@ -126,7 +127,7 @@ class AffineRegression:
 def require_relu(network: Network) -> None:
     if network.activation != activations.relu:
         raise ActivationError(
-            f"units beside an affine function are ReLU units, not {network.activation.name}: "
+            f"units beside an affine function must be ReLU units, not {network.activation.name}: "
             "for them σ(u) = u + σ(−u) makes signs an affine matter [awasthi2021, §5]."
         )
 

@@ -11,30 +11,29 @@ from dataclasses import replace
 import numpy as np
 
 from weightlift.namespaces import Array, array_namespace, as_like
+from weightlift.refinement.limits import LIMITS
 from weightlift.refinement.normal_equations import Free, NormalProduct
 from weightlift.risk import Gradient, Students
 from weightlift.samples import Samples
 
-STEPS, TOLERANCE = 200, 1e-3
-
 
 def conjugate_gradients(
-    samples: Samples, students: Students, moves: Free, theta: Array, dampings: Array, ridge: float
+    samples: Samples, students: Students, moves: Free, theta: Array, dampings: Array, ridge: float | np.ndarray
 ) -> list[Array]:
     """The steps δ (S, p), one for each damping in `dampings` (S, C)."""
-    xp = array_namespace(theta)
+    xp, ridges = array_namespace(theta), as_like(np.asarray(ridge), theta)
     C = dampings.shape[1]
     _, dW, da, db, dc = samples.mean(Gradient(students))
-    gradient = moves.pack(replace(students, W=dW, a=da, b=db, c=dc)) + ridge * theta
-    many = repeated(students, C)
+    gradient = moves.pack(replace(students, W=dW, a=da, b=db, c=dc)) + ridges * theta
+    many = students.repeated(C)
     target = xp.concat([gradient] * C, axis=0)
     size = xp.concat([_curvature(samples, students, moves)] * C, axis=0)
-    shift = xp.concat([dampings[:, i] for i in range(C)], axis=0) * size + ridge
+    shift = xp.concat([dampings[:, i] for i in range(C)], axis=0) * size
     x, residual = 0.0 * target, target
     direction, square = residual, xp.sum(residual * residual, axis=1)
-    stop = TOLERANCE**2 * square
-    for _ in range(STEPS):
-        product = samples.mean(NormalProduct(many, moves, direction))[0] + shift[:, None] * direction
+    stop = LIMITS.cg_tolerance**2 * square
+    for _ in range(LIMITS.cg_steps):
+        product = samples.mean(NormalProduct(many, moves, direction))[0] + (shift[:, None] + ridges) * direction
         curvature = xp.sum(direction * product, axis=1)
         length = xp.where(square > stop, square / xp.where(curvature > 0, curvature, 1.0 + 0.0 * curvature), 0.0 * square)
         x, residual = x + length[:, None] * direction, residual - length[:, None] * product
@@ -54,8 +53,3 @@ def _curvature(samples: Samples, students: Students, moves: Free) -> Array:
     product = samples.mean(NormalProduct(students, moves, U))[0]
     xp = array_namespace(product)
     return xp.sum(product * as_like(U, product), axis=1) / U.shape[1]
-
-
-def repeated(students: Students, times: int) -> Students:
-    """The batch, `times` times over."""
-    return students.take(np.tile(np.arange(students.shape[1]), times))

@@ -19,21 +19,20 @@ import numpy as np
 from weightlift.errors import ArgumentError
 from weightlift.namespaces import Array, array_namespace, as_like, from_numpy, on_host, solve, to_numpy
 from weightlift.network import Network
-from weightlift.refinement.conjugate_gradients import conjugate_gradients, repeated
+from weightlift.refinement.conjugate_gradients import conjugate_gradients
+from weightlift.refinement.limits import LIMITS
 from weightlift.refinement.normal_equations import Free, NormalEquations, OutputEquations
 from weightlift.risk import Risk, Students
 from weightlift.samples import Samples
 
-DENSE_LIMIT, DEVICE_DENSE_LIMIT = 5000, 30_000  # parameters, on a host and on an accelerator
-FIRST_DAMPING, LEAST_DAMPING, LARGEST_DAMPING = 1e-1, 2e-13, 1e12  # the least times 1/16 still exceeds rounding
-FACTORS = (1 / 16, 1 / 2, 4.0)
-WINDOW = 6  # steps after which the damping no longer matters for stopping
-TINY = 2.0**-1022
+TINY = 2.0**-1022  # the least normal number: a dead unit divides by it, not by zero
 TIE = 2.0**-50  # relative: risks this close are one, and the step decides, which knows the minimum to more digits
+Ridge = float | np.ndarray  # one weight for all parameters, or (p,) for each
+
 NEAR_ROUNDING = 1e-26  # relative risk at which every residual is a hundred ulp
 
 
-class Ending(enum.Enum):
+class RefinementEnding(enum.Enum):
     """Why a refinement stopped."""
 
     EXACT = "the residuals are at rounding level"
@@ -48,7 +47,7 @@ class Refinement:
 
     students: Students
     risks: np.ndarray  # (S,)
-    endings: tuple[Ending, ...]
+    endings: tuple[RefinementEnding, ...]
     iterations: int
     history: np.ndarray  # (T + 1, S)
 
@@ -69,14 +68,14 @@ def gauss_newton(
     free: str = "W",
     iterations: int = 100,
     tol: float = 1e-9,
-    ridge: float = 0.0,
+    ridge: Ridge = 0.0,
     solver: str = "auto",
-    damping: float = FIRST_DAMPING,
+    damping: float = LIMITS.first_damping,
     unit: bool = False,
     first: bool = False,
     deadline: float = math.inf,
 ) -> Refinement:
-    """Minimise ½ E r² (+ ½ ridge ‖θ‖²) over the free parameters among W, a, b, c.
+    """Minimise ½ E r² (+ ½ Σ ridgeᵢ θᵢ²) over the free parameters among W, a, b, c.
 
     A start ends when its risk is at rounding level, when a step (six of them, if heavily damped: with noise a minimum lies on
     kinks) lowers it by less than `tol` relatively, or when no damping lowers it.
@@ -84,26 +83,30 @@ def gauss_newton(
     unit: keep every (wᵢ, bᵢ) at length one; sizes then belong to the free output weights.
     first: end all starts once one of them is exact.
     deadline: a moment of time.perf_counter after which no further step begins.
+
+    samples     rows, as `samples.open` gives them
+    start       one network, or a batch of them
+    iterations  steps at most
     """
     moves = Free.of(free)
     students = _students(samples, start)
     if unit:
         if not moves.a:
-            raise ArgumentError("unit=True leaves sizes to the output weights: add 'a' to free.")
+            raise ArgumentError("unit=True leaves sizes to the output weights; add 'a' to free.")
         students = project_outputs(samples, _on_spheres(students), offset=moves.c)
     d, S, k = students.shape
     if solver not in ("auto", "dense", "cg"):
         raise ArgumentError(f"solver must be 'auto', 'dense' or 'cg', not {solver!r}.")
-    limit = DENSE_LIMIT if on_host(samples.device) else DEVICE_DENSE_LIMIT
+    limit = LIMITS.dense if on_host(samples.device) else LIMITS.dense_on_device
     dense = solver == "dense" or (solver == "auto" and moves.size(d, k) <= limit)
     risks, scale = _first_risks(samples, students, moves, ridge)
     dampings = damping + 0.0 * risks
     history, endings = [to_numpy(risks)], np.full(S, None, dtype=object)
     floor = rounding(d) * scale
     exact = history[0] <= floor
-    endings[exact], active = Ending.EXACT, np.flatnonzero(~exact)
+    endings[exact], active = RefinementEnding.EXACT, np.flatnonzero(~exact)
     dampings = _at(dampings, active)
-    multiples = as_like(np.array(FACTORS), dampings)
+    multiples = as_like(np.array(LIMITS.factors), dampings)
     step = 0
     while len(active) and step < iterations and time.perf_counter() < deadline:
         step += 1
@@ -118,14 +121,14 @@ def gauss_newton(
         before = history[-1][active]
         history.append(history[-1].copy())
         history[-1][active] = reached
-        earlier = history[-1 - WINDOW][active] if len(history) > WINDOW else np.full(len(active), np.inf)
+        earlier = history[-1 - LIMITS.window][active] if len(history) > LIMITS.window else np.full(len(active), np.inf)
         done = _endings(before, reached, earlier, damped, floor, scale, tol)
         endings[active] = done
         going = np.array([e is None for e in done])
         active, dampings = active[going], _at(dampings, np.flatnonzero(going))
-        if first and Ending.EXACT in done:
+        if first and RefinementEnding.EXACT in done:
             break
-    endings[[e is None for e in endings]] = Ending.ITERATIONS
+    endings[[e is None for e in endings]] = RefinementEnding.ITERATIONS
     return Refinement(students, history[-1], tuple(endings), step, np.array(history))
 
 
@@ -142,7 +145,7 @@ def _students(samples: Samples, start: Network | Students) -> Students:
     return students.like(like)
 
 
-def _first_risks(samples: Samples, students: Students, moves: Free, ridge: float) -> tuple[Array, float]:
+def _first_risks(samples: Samples, students: Students, moves: Free, ridge: Ridge) -> tuple[Array, float]:
     """The starts' risks, and ½ E y², the risk of a student that is zero, in one pass."""
     first = students.take(np.array([0]))
     zero = replace(first, a=0.0 * first.a, c=0.0 * first.c)
@@ -150,19 +153,19 @@ def _first_risks(samples: Samples, students: Students, moves: Free, ridge: float
     return _with_penalty(risks[:-1], students, moves, ridge), float(to_numpy(risks[-1:])[0])
 
 
-def _risks(samples: Samples, students: Students, moves: Free, ridge: float) -> Array:
+def _risks(samples: Samples, students: Students, moves: Free, ridge: Ridge) -> Array:
     return _with_penalty(samples.mean(Risk(students))[0], students, moves, ridge)
 
 
-def _with_penalty(risk: Array, students: Students, moves: Free, ridge: float) -> Array:
-    if not ridge:
+def _with_penalty(risk: Array, students: Students, moves: Free, ridge: Ridge) -> Array:
+    if not np.any(ridge):
         return risk
     theta = moves.pack(students)
-    return risk + 0.5 * ridge * array_namespace(theta).sum(theta * theta, axis=1)
+    return risk + 0.5 * array_namespace(theta).sum(as_like(np.asarray(ridge), theta) * theta * theta, axis=1)
 
 
 def _candidates(
-    samples: Samples, students: Students, moves: Free, dampings: Array, ridge: float, dense: bool
+    samples: Samples, students: Students, moves: Free, dampings: Array, ridge: Ridge, dense: bool
 ) -> Students:
     """One student for every (damping, start): C·S of them, damping the slower index."""
     theta = moves.pack(students)
@@ -175,14 +178,14 @@ def _candidates(
     else:
         steps = conjugate_gradients(samples, students, moves, theta, dampings, ridge)
     stacked = xp.concat([theta - s for s in steps], axis=0)
-    return moves.unpack(stacked, repeated(students, dampings.shape[1]))
+    return moves.unpack(stacked, students.repeated(dampings.shape[1]))
 
 
-def _with_ridge(gradient: Array, gram: Array, theta: Array, ridge: float) -> tuple[Array, Array]:
-    if not ridge:
+def _with_ridge(gradient: Array, gram: Array, theta: Array, ridge: Ridge) -> tuple[Array, Array]:
+    if not np.any(ridge):
         return gradient, gram
-    xp = array_namespace(gram)
-    return gradient + ridge * theta, gram + ridge * xp.eye(theta.shape[1], dtype=gram.dtype, device=gram.device)
+    xp, weights = array_namespace(gram), as_like(np.asarray(ridge), gram)
+    return gradient + weights * theta, gram + weights * xp.eye(theta.shape[1], dtype=gram.dtype, device=gram.device)
 
 
 def _damped_steps(gram: Array, gradient: Array, dampings: Array) -> list[Array]:
@@ -211,9 +214,9 @@ def _on_spheres(students: Students) -> Students:
     return replace(students, W=students.W / length, b=students.b / length)
 
 
-def _evaluate(samples: Samples, candidates: Students, moves: Free, ridge: float, S: int) -> tuple[Array, Students]:
+def _evaluate(samples: Samples, candidates: Students, moves: Free, ridge: Ridge, S: int) -> tuple[Array, Students]:
     """Risks (C, S) of the candidates, after the output layer is solved for where it is free."""
-    if moves.a and moves.W and not ridge:
+    if moves.a and moves.W and not np.any(ridge):
         candidates = project_outputs(samples, candidates, offset=moves.c)
     risks = _risks(samples, candidates, moves, ridge)
     xp = array_namespace(risks)
@@ -222,7 +225,10 @@ def _evaluate(samples: Samples, candidates: Students, moves: Free, ridge: float,
 
 
 def project_outputs(samples: Samples, students: Students, *, offset: bool) -> Students:
-    """The students with a (and c where `offset`) at their least-squares values."""
+    """The students with a (and c where `offset`) at their least-squares values.
+
+    samples  rows, as `samples.open` gives them
+    """
     gram, target = samples.mean(OutputEquations(students, offset))
     xp = array_namespace(gram)
     eye = xp.eye(gram.shape[1], dtype=gram.dtype, device=gram.device)
@@ -246,7 +252,7 @@ def _choose(
     value = xp.take(xp.reshape(found, (C * S,)), flat)
     better = value <= (1.0 + TIE) * risks
     chosen = xp.take(xp.reshape(xp.permute_dims(factors, (1, 0)), (C * S,)), flat)
-    damping = xp.clip(xp.where(better, chosen, 64.0 * damping), LEAST_DAMPING, 10 * LARGEST_DAMPING)
+    damping = xp.clip(xp.where(better, chosen, 64.0 * damping), LIMITS.least_damping, 10 * LIMITS.largest_damping)
     taken = candidates.take(flat)
     merged = replace(
         students,
@@ -260,15 +266,15 @@ def _choose(
 
 def _endings(
     before: np.ndarray, after: np.ndarray, earlier: np.ndarray, damping: np.ndarray, floor: float, scale: float, tol: float
-) -> list[Ending | None]:
-    endings: list[Ending | None] = []
+) -> list[RefinementEnding | None]:
+    endings: list[RefinementEnding | None] = []
     for old, new, past, mu in zip(before, after, earlier, damping, strict=True):
         if new <= floor or (new <= NEAR_ROUNDING * scale and new > 0.25 * old):
-            endings.append(Ending.EXACT)
+            endings.append(RefinementEnding.EXACT)
         elif (new < old and old - new <= tol * old and mu <= 1.0) or past - new <= tol * old:
-            endings.append(Ending.STATIONARY)
-        elif mu > LARGEST_DAMPING:
-            endings.append(Ending.STALLED)
+            endings.append(RefinementEnding.STATIONARY)
+        elif mu > LIMITS.largest_damping:
+            endings.append(RefinementEnding.STALLED)
         else:
             endings.append(None)
     return endings

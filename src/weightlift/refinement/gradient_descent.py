@@ -17,15 +17,14 @@ from weightlift.arguments import count, generator
 from weightlift.errors import ArgumentError, ShapeError, TooFewRowsError
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
+from weightlift.refinement.limits import LIMITS
 from weightlift.risk import Gradient, HessianProduct, Students
 from weightlift.samples import Samples
 
 OUTPUT_WEIGHTS = ("fixed", "free", "signs")
-POWER_STEPS = 20
-DIVERGED = 1e6
 
 
-class Ending(enum.Enum):
+class DescentEnding(enum.Enum):
     """Why a descent stopped."""
 
     CONVERGED = "the risk fell below the tolerance"
@@ -41,7 +40,7 @@ class Descent:
     network: Network
     risks: np.ndarray  # (T + 1,)
     step: float
-    ending: Ending
+    ending: DescentEnding
 
 
 def gradient_descent(
@@ -58,6 +57,11 @@ def gradient_descent(
     """Descend from `start` until the risk ½ E r² is at most tol · ½ E y².
 
     parts: take step t on part t modulo `parts` of the rows (resampling); None uses all rows in every step.
+
+    samples         rows, as `samples.open` gives them
+    iterations      steps at most
+    output_weights  "fixed"; "free": a moves too; "signs": it moves and is rounded to ±1
+    rng             a seed or a generator, for the parts
     """
     if output_weights not in OUTPUT_WEIGHTS:
         raise ArgumentError(f"output_weights must be one of {OUTPUT_WEIGHTS}, not {output_weights!r}.")
@@ -76,23 +80,27 @@ def gradient_descent(
     for t in range(iterations + 1):
         risk, dW, da = (to_numpy(g) for g in fresh[t % len(fresh)].mean(Gradient(Students.of(net)))[:3])
         risks.append(float(risk[0]))
-        if not np.isfinite(risks[-1]) or risks[-1] > DIVERGED * max(scale, risks[0]):
-            return Descent(start if not np.isfinite(risks[-1]) else net, np.array(risks), eta, Ending.DIVERGED)
+        if not np.isfinite(risks[-1]) or risks[-1] > LIMITS.diverged * max(scale, risks[0]):
+            return Descent(start if not np.isfinite(risks[-1]) else net, np.array(risks), eta, DescentEnding.DIVERGED)
         if risks[-1] <= tol * scale:
-            return Descent(net, np.array(risks), eta, Ending.CONVERGED)
+            return Descent(net, np.array(risks), eta, DescentEnding.CONVERGED)
         if len(fresh) == 1 and t > 0 and risks[-1] == risks[-2]:
-            return Descent(net, np.array(risks), eta, Ending.STALLED)
+            return Descent(net, np.array(risks), eta, DescentEnding.STALLED)
         if t < iterations:
             a = net.a if output_weights == "fixed" else net.a - eta * da[0]
             a = np.where(a < 0, -1.0, 1.0) if output_weights == "signs" else a
             if not (np.isfinite(dW).all() and np.isfinite(a).all()):
-                return Descent(net, np.array(risks), eta, Ending.DIVERGED)
+                return Descent(net, np.array(risks), eta, DescentEnding.DIVERGED)
             net = replace(net, W=net.W - eta * dW[:, 0], a=a)
-    return Descent(net, np.array(risks), eta, Ending.ITERATIONS)
+    return Descent(net, np.array(risks), eta, DescentEnding.ITERATIONS)
 
 
 def step_size(samples: Samples, net: Network, step: float | str) -> float:
-    """The number behind `step`; see the module's docstring."""
+    """The number behind `step`; see the module's docstring.
+
+    samples  rows, as `samples.open` gives them
+    net      where the descent begins
+    """
     if step == "theory":
         if net.activation.degree is None:
             raise ArgumentError(f"step='theory' needs a homogeneous φ; {net.activation.name} is not. Use step='curvature'.")
@@ -111,7 +119,7 @@ def largest_curvature(samples: Samples, net: Network) -> float:
     """λ_max of JᵀJ in W, by power iteration on products."""
     U = np.random.default_rng(0).normal(size=net.W.shape)
     value = 0.0
-    for _ in range(POWER_STEPS):
+    for _ in range(LIMITS.power_steps):
         U /= np.linalg.norm(U)
         product = to_numpy(samples.mean(HessianProduct(net, U, curvature=False))[0])
         value, U = float(np.sum(U * product)), product

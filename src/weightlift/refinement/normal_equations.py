@@ -15,11 +15,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weightlift.errors import ArgumentError
-from weightlift.namespaces import Array, array_namespace, as_like, matmul_transposed
+from weightlift.namespaces import Array, array_namespace, as_like, matmul_transposed, on_host
+from weightlift.refinement.limits import LIMITS
 from weightlift.risk import Students
 from weightlift.samples import Block, Sums
-
-NARROW = 100  # S k² up to which building the pairs of inputs costs more than it saves
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,7 @@ class NormalEquations:
     @property
     def _narrow(self) -> bool:
         _, S, k = self.students.shape
-        return S * k * k <= NARROW
+        return S * k * k <= LIMITS.narrow
 
     def __call__(self, block: Block) -> Sums:
         """Σ ½ w r² (S,), Σ w x̃ ⊗ (r D, D, D ⊗ φ) (q, S, ·), Σ w (x̃ D)(x̃ D)ᵀ or its pairs, Σ w f̃ f̃ᵀ with f̃ = (φ, 1, r)."""
@@ -244,10 +243,21 @@ def _jacobian_gram(Xt: Array, D: Array, w: Array) -> Array:
 def _pair_products(Xt: Array, wD: Array, D: Array) -> Array:
     """Σ w x̃_p x̃_q DᵢDⱼ over p ≤ q and i ≤ j: one product over all students, (q(q+1)/2, S k(k+1)/2)."""
     xp = array_namespace(Xt)
-    (m, q), (_, S, k) = Xt.shape, D.shape
-    X_pairs = xp.concat([Xt[:, i : i + 1] * Xt[:, i:] for i in range(q)], axis=1)
-    D_pairs = xp.concat([wD[:, :, i : i + 1] * D[:, :, i:] for i in range(k)], axis=2)
+    m, (_, S, k) = Xt.shape[0], D.shape
+    X_pairs, D_pairs = _pairs(Xt, Xt), _pairs(wD, D)
     return matmul_transposed(X_pairs, xp.reshape(D_pairs, (m, S * k * (k + 1) // 2)))
+
+
+def _pairs(left: Array, right: Array) -> Array:
+    """leftᵢ rightⱼ over i ≤ j of the last axis; slices are fastest on a host, two gathers where every kernel is launched."""
+    xp, q = array_namespace(left), left.shape[-1]
+    if on_host(left.device):
+        return xp.concat([left[..., i : i + 1] * right[..., i:] for i in range(q)], axis=-1)
+    place = xp.arange(q * (q + 1) // 2, dtype=xp.float64, device=left.device)  # computed there: a copy would wait
+    row = xp.floor((2 * q + 1 - xp.sqrt((2.0 * q + 1) ** 2 - 8.0 * place)) / 2)  # roots of squares are exact
+    column = place - row * q + row * (row + 1) / 2
+    i, j = xp.astype(row, xp.int64), xp.astype(column, xp.int64)
+    return xp.take(left, i, axis=-1) * xp.take(right, j, axis=-1)
 
 
 def _spread(product: Array, q: int, S: int, k: int) -> Array:

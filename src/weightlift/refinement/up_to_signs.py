@@ -21,14 +21,9 @@ from weightlift.identifiability.subset_sums import SubsetSums
 from weightlift.network import Network
 from weightlift.refinement.affine import AffineNetwork, require_relu
 from weightlift.refinement.gauss_newton import Refinement, gauss_newton
+from weightlift.refinement.limits import LIMITS
 from weightlift.risk import Students
 from weightlift.samples import Samples
-
-FAR = 6.0  # standard deviations beyond √d that no row's ‖x‖ exceeds
-MARGIN = 4.0  # times that, the affine unit's distance from its kink at the start
-SIGN_TOLERANCES = (1e-9, 1e-7, 1e-5, 1e-3, 3e-2)  # of the root sum of squares of all aᵢ(wᵢ, bᵢ), until a pattern fits
-MAX_PATTERNS = 64
-MAX_BITS = 20  # at most 2^20 sums of a half are tried
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +46,10 @@ def refine_up_to_signs(
     tol: float = 1e-9,
 ) -> SignlessFit:
     """The best of the starts, all of one width, refined; inputs should be white, and c is fitted where `offset`.
+
+    samples     rows, as `samples.open` gives them
+    iterations  steps at most
+    tol         relative decrease of the risk below which a step is the last
 
     >>> import weightlift as wl
     >>> from weightlift.refinement.affine import fit_affine
@@ -80,7 +79,7 @@ def with_far_unit(function: AffineNetwork) -> Network:
     require_relu(function.units)
     d = len(function.v)
     a = max(float(np.linalg.norm(function.v)), 1e-3 * float(np.abs(function.units.a).max()), np.finfo(float).tiny)
-    t = MARGIN * (math.sqrt(d) + FAR)
+    t = LIMITS.affine_margin * (math.sqrt(d) + LIMITS.far)
     units = function.units
     return Network(
         np.column_stack([units.W, function.v / a]),
@@ -94,7 +93,7 @@ def with_far_unit(function: AffineNetwork) -> Network:
 def without_far_unit(network: Network) -> AffineNetwork:
     """The affine function back from the last unit; a unit that came so near that rows may see its kink stays one."""
     w, a, b = network.W[:, -1], float(network.a[-1]), float(network.b[-1])
-    if b <= float(np.linalg.norm(w)) * (math.sqrt(len(w)) + FAR):
+    if b <= float(np.linalg.norm(w)) * (math.sqrt(len(w)) + LIMITS.far):
         return AffineNetwork(replace(network, c=0.0), 0.0 * w, network.c)
     units = Network(network.W[:, :-1], network.a[:-1], network.b[:-1], activation="relu")
     return AffineNetwork(units, a * w, network.c + a * b)
@@ -112,8 +111,8 @@ def signed(function: AffineNetwork, *, offset: bool = False) -> tuple[Network | 
     if scale == 0.0:
         return None, 0, math.inf
     sums = SubsetSums.of(columns / scale)
-    for tolerance in SIGN_TOLERANCES:
-        found = sums.small(tolerance, limit=MAX_PATTERNS, max_bits=MAX_BITS)
+    for tolerance in LIMITS.sign_tolerances:
+        found = sums.small(tolerance, limit=LIMITS.patterns, max_bits=LIMITS.sign_bits)
         patterns = np.zeros((0, columns.shape[1]), dtype=bool) if found is None else found[0][found[0][:, -1]]
         if len(patterns):
             errors = np.linalg.norm(patterns @ (columns / scale).T, axis=1)
@@ -121,6 +120,6 @@ def signed(function: AffineNetwork, *, offset: bool = False) -> tuple[Network | 
             flips = patterns[best, :-1]
             sign = np.where(flips, -1.0, 1.0)
             c = function.c + float(C[-1] @ flips) if offset else 0.0
-            count = int((errors <= max(10 * errors[best], SIGN_TOLERANCES[0])).sum())
+            count = int((errors <= max(10 * errors[best], LIMITS.sign_tolerances[0])).sum())
             return replace(units, W=units.W * sign, b=units.b * sign, c=c), count, float(errors[best])
     return None, 0, math.inf

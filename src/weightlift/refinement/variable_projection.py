@@ -23,30 +23,10 @@ from weightlift.activations import Activation
 from weightlift.errors import ShapeError
 from weightlift.namespaces import Array, array_namespace, as_like, from_numpy, matmul_transposed, solve, to_numpy
 from weightlift.network import Network
-from weightlift.refinement.gauss_newton import (
-    FACTORS,
-    FIRST_DAMPING,
-    LARGEST_DAMPING,
-    LEAST_DAMPING,
-    TINY,
-    WINDOW,
-    Ending,
-    _damped_steps,
-    _endings,
-    rounding,
-)
+from weightlift.refinement.gauss_newton import TIE, TINY, RefinementEnding, _damped_steps, _endings, rounding
+from weightlift.refinement.limits import LIMITS
 from weightlift.refinement.normal_equations import _pair_products, _spread
 from weightlift.samples import Block, Samples, Sums
-
-
-@dataclass(frozen=True)
-class Limits:
-    guard: float = 1e-14  # of the diagonal of FᵀF: far below what its solution is refined to, enough for dead units
-    silent: float = 1e-12  # of the largest square of a feature: a smaller one is a dead unit's, and is not scaled up
-    spanned: float = 1e-6  # of a feature's share in its own pseudo-inverse: one that lacks more is in the span of others
-
-
-LIMITS = Limits()
 
 
 @dataclass(frozen=True)
@@ -58,10 +38,14 @@ class Model:
     offset: bool = False
 
     def inputs(self, d: int) -> int:
-        """Coordinates of a unit."""
+        """Coordinates of a unit.
+
+        d  inputs
+        """
         return d + self.bias
 
     def features(self, d: int, k: int) -> int:
+        """Columns of F for k units of d inputs."""
         return k + d * self.linear + self.offset
 
     def beside(self, X: Array) -> Array:
@@ -118,7 +102,7 @@ class JointFit:
     beta: np.ndarray
     model: Model
     risks: np.ndarray  # (S,)
-    endings: tuple[Ending, ...]
+    endings: tuple[RefinementEnding, ...]
     iterations: int
     single: bool  # y is (n,)
 
@@ -132,6 +116,7 @@ class JointFit:
         return self.network_of(self.best)
 
     def network_of(self, start: int) -> Network:
+        """What became of the start of that number."""
         d, _, k = self.hidden.shape
         W, b = to_numpy(self.hidden.W)[:, start], to_numpy(self.hidden.b)[start]
         beta = self.beta[start][:, 0] if self.single else self.beta[start]
@@ -146,7 +131,7 @@ def variable_projection(
     *,
     iterations: int = 100,
     tol: float = 1e-9,
-    damping: float = FIRST_DAMPING,
+    damping: float = LIMITS.first_damping,
     unit: bool = False,
     first: bool = False,
     deadline: float = math.inf,
@@ -155,6 +140,12 @@ def variable_projection(
 
     unit: keep every (wᵢ, bᵢ) at length one, for homogeneous φ. first: end all starts once one of them is exact.
     deadline: a moment of time.perf_counter after which no further step begins.
+
+    samples     rows, as `samples.open` gives them
+    start       one network, or a batch of hidden layers
+    iterations  steps at most
+    tol         relative decrease of the risk below which a step is the last
+    damping     of the first step, of the diagonal of JᵀJ
 
     >>> import weightlift as wl
     >>> truth = wl.teachers.several(wl.teachers.biased(6, 2, activation="tanh", rng=0), 3, linear=True, rng=1)
@@ -172,23 +163,23 @@ def variable_projection(
     dampings = damping + 0.0 * risks
     floor, history = rounding(d) * scale, [risks]
     endings = np.full(S, None, dtype=object)
-    endings[risks <= floor] = Ending.EXACT
+    endings[risks <= floor] = RefinementEnding.EXACT
     step = 0
     while (active := np.flatnonzero([e is None for e in endings])).size and step < iterations:
         if time.perf_counter() >= deadline:
             break
         step += 1
         part = hidden.take(active)
-        factors = dampings[active][:, None] * np.array(FACTORS)
+        factors = dampings[active][:, None] * np.array(LIMITS.factors)
         steps = _steps(samples, part, beta[active], gram[active], model, factors)
         moved = _moved(part, steps, model)
         moved = moved.on_spheres() if unit else moved
         found_beta, found_gram = _projected(samples, moved, model)
-        found = _risks(samples, moved, found_beta, model)[0].reshape(len(FACTORS), len(active))
+        found = _risks(samples, moved, found_beta, model)[0].reshape(len(LIMITS.factors), len(active))
         best = np.argmin(found, axis=0)
         flat = best * len(active) + np.arange(len(active))
         value = found[best, np.arange(len(active))]
-        better = value < risks[active]
+        better = value <= (1.0 + TIE) * risks[active]
         won, chosen = active[better], flat[better]
         if won.size:
             hidden = _put(hidden, moved.take(chosen), won)
@@ -196,13 +187,13 @@ def variable_projection(
         before, risks = risks, risks.copy()
         risks[won] = value[better]
         followed = np.where(better, factors[np.arange(len(active)), best], 64.0 * dampings[active])
-        dampings[active] = np.clip(followed, LEAST_DAMPING, 10 * LARGEST_DAMPING)
+        dampings[active] = np.clip(followed, LIMITS.least_damping, 10 * LIMITS.largest_damping)
         history.append(risks)
-        earlier = history[-1 - WINDOW] if len(history) > WINDOW else np.full(S, np.inf)
+        earlier = history[-1 - LIMITS.window] if len(history) > LIMITS.window else np.full(S, np.inf)
         endings[active] = _endings(before[active], risks[active], earlier[active], dampings[active], floor, scale, tol)
-        if first and Ending.EXACT in endings:
+        if first and RefinementEnding.EXACT in endings:
             break
-    endings[[e is None for e in endings]] = Ending.ITERATIONS
+    endings[[e is None for e in endings]] = RefinementEnding.ITERATIONS
     return JointFit(hidden, beta, model, risks, tuple(endings), step, samples.n_outputs is None)
 
 
@@ -241,7 +232,8 @@ def _projected(samples: Samples, hidden: Hidden, model: Model) -> tuple[np.ndarr
 
 def _inverse_root_diagonal(gram: np.ndarray) -> np.ndarray:
     diagonal = np.diagonal(gram, axis1=1, axis2=2)
-    return np.asarray(1 / np.sqrt(np.maximum(diagonal, LIMITS.silent * diagonal.max(axis=1, keepdims=True)) + TINY))
+    largest = diagonal.max(axis=1, keepdims=True, initial=0.0)
+    return np.asarray(1 / np.sqrt(np.maximum(diagonal, LIMITS.silent * largest) + TINY))
 
 
 def _risks(samples: Samples, hidden: Hidden, beta: np.ndarray, model: Model) -> tuple[np.ndarray, float]:

@@ -59,7 +59,7 @@ def reproduce(
     found, failures = [], []
     for recipe in chosen:
         try:
-            found.append(_reproduced(recipe, out, size, seed, trials, jobs or cores()))
+            found.append(_reproduced(recipe, out, size, seed, trials, cores() if jobs is None else jobs))
         except SweepError as error:
             failures.append(f"{recipe.name}: {error}")
             continue

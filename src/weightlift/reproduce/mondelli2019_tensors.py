@@ -112,6 +112,9 @@ def claim_decomposition(rows: list[Row]) -> list[Claim]:
             "order 3, beyond (d + 1)(d + 2)/6 components: none is found, as they are not unique",
             f"{reached:.0%} over {len(beyond)} points" if beyond else "no such points",
             bool(reached <= 0.05) if beyond else None,
+            "found at " + ", ".join(f"d = {row['d']}, k = {row['k']}: {row['found']:.0%}" for row in beyond if row["found"])
+            if beyond
+            else "the setting: this grid ends before that number",
         ),
     ]
 
@@ -195,6 +198,8 @@ def claim_bounds(rows: list[Row]) -> list[Claim]:
             "no estimate has an error below the bound (8)",
             f"{len(below)} of {len(rows)} estimates; the nearest stays {nearest:.0%} above it",
             not below,
+            "a defect: the bound is a theorem; below it are "
+            + ", ".join(f"d = {row['d']}, {SOURCES[row['source']]} {row['amount']:g}" for row in below),
         ),
         Claim(
             "the bound says something of estimates that are independent of the weights: for most of them, from d = 50 on",
@@ -206,6 +211,10 @@ def claim_bounds(rows: list[Row]) -> list[Claim]:
             "what generalizes has learned the weights: wherever the error is at most a tenth of the trivial one, ε ≥ 0.9",
             ", ".join(f"{SOURCES[source]}: {count} such estimates" for source, count in learned.items()),
             every(row["epsilon"] >= 0.9 for row in good),
+            ", ".join(
+                f"d = {row['d']}, error {row['error']:.2g}: ε = {row['epsilon']:.2f}" for row in good if row["epsilon"] < 0.9
+            )
+            or "too few steps and too much noise: no estimate has so small an error",
         ),
     ]
 

@@ -12,6 +12,7 @@ import hashlib
 import inspect
 import itertools
 import json
+import re
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -45,6 +46,8 @@ class Grid:
     def product(cls, trials: int, **axes: Any) -> Grid:
         """Every combination of the axes' values; a value that is no list or tuple is the same at all points.
 
+        trials  at every point
+
         >>> [point["n"] for point in Grid.product(10, d=(5, 9), n=[1, 2], k=3).points]
         [1, 2, 1, 2]
         """
@@ -59,24 +62,35 @@ class Grid:
 class Claim:
     """A sentence that the figure should bear out, what was found, and whether it held; None where the grid cannot tell.
 
-    cause: why, where it did not: the paper's claim, the setting, or too few trials, with what was measured of it.
+    cause: why, where it did not: the paper's claim, the setting, too few trials or a defect, with what was measured of it.
     """
 
     statement: str
     found: str
     held: bool | None
-    cause: str = ""
+    cause: str
 
     @property
     def verdict(self) -> str:
         """In words, with the cause where there is something to explain."""
-        return VERDICTS[self.held] + (f": {self.cause}" if self.cause and not self.held else "")
+        return VERDICTS[self.held] + ("" if self.held else f": {self.cause}")
 
 
 def every(cases: Iterable[bool]) -> bool | None:
     """Whether all hold; None where there is no case: nothing is borne out by nothing."""
     found = [bool(case) for case in cases]
     return all(found) if found else None
+
+
+def none_wrong(rows: list[Row], certified: str = "certified") -> Claim:
+    """That no certificate is wrong: the claim whose failure nothing excuses."""
+    wrong = sum(row["certified_but_wrong"] for row in rows)
+    return Claim(
+        f"no network is {certified} that is not the planted one",
+        f"{wrong} wrong certificates",
+        wrong == 0,
+        "a defect of the certificate, and not chance; the table's column certified_but_wrong says where",
+    )
 
 
 @dataclass(frozen=True)
@@ -106,6 +120,7 @@ class Recipe:
         return f"{self.paper} {self.figure}"
 
     def cells(self, size: str, *, seed: int = 0, trials: int | None = None) -> list[Cell]:
+        """All trials of the grid of that size, or `trials` of them at every point, with this seed."""
         if size not in self.grids:
             raise ArgumentError(f"size must be one of {tuple(self.grids)}, not {size!r}.")
         if trials is not None and trials < 1:
@@ -161,7 +176,13 @@ def _collect(thing: Any, seen: dict[str, str]) -> None:
             if value.__module__ == thing.__module__ or (home and value.__module__.rpartition(".")[0] == home):
                 _collect(value, seen)
         elif isinstance(value, bool | int | float | str | tuple | list | dict | set | frozenset | np.ndarray):
-            seen[f"{name}.{used}"] = repr(value)
+            seen[f"{name}.{used}"] = _written(value)
+
+
+def _written(value: Any) -> str:
+    """A constant as text that is the same in every process: without addresses, sets in order."""
+    text = repr(sorted(value, key=repr)) if isinstance(value, set | frozenset) else repr(value)
+    return re.sub(r" at 0x[0-9a-f]+", "", text)
 
 
 def _globals_used(thing: Any) -> Iterator[tuple[str, Any]]:

@@ -6,9 +6,11 @@ in which a float survives to the last bit. Times are kept beside the results, ne
 
 from __future__ import annotations
 
+import errno
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
@@ -51,6 +53,8 @@ class Store:
             self._db = sqlite3.connect(path, timeout=LIMITS.wait)
             self._db.execute("PRAGMA synchronous = FULL")
             self._open()
+        except sqlite3.OperationalError as error:
+            raise OSError(errno.EIO, str(error), str(path)) from error
         except sqlite3.DatabaseError as error:
             raise FileFormatError(f"{path} is no store of cells ({error}); name another folder.") from error
 
@@ -92,8 +96,17 @@ class Store:
             (cell.key, cell.code, version, json.dumps(cell.point, ensure_ascii=False), cell.trial, cell.seed, result, seconds)
             for cell, result, seconds in done
         ]
-        with self._db:
+        with self._committed():
             self._db.executemany("INSERT OR IGNORE INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+
+    @contextmanager
+    def _committed(self) -> Iterator[None]:
+        """All changes inside, or none of them; a full or read-only disk is an OSError that names the file."""
+        try:
+            with self._db:
+                yield
+        except sqlite3.Error as error:
+            raise OSError(errno.EIO, str(error), str(self.path)) from error
 
     def absorb(self, other: Path) -> int:
         """Take over the cells and runs of another store; how many cells were new."""
@@ -103,14 +116,14 @@ class Store:
             cells = source._db.execute("SELECT * FROM cells").fetchall()
             runs = source._db.execute("SELECT * FROM runs").fetchall()
         before = self._db.total_changes
-        with self._db:
+        with self._committed():
             self._db.executemany("INSERT OR IGNORE INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?)", cells)
             new = self._db.total_changes - before
             self._db.executemany("INSERT OR REPLACE INTO runs VALUES (?, ?, ?)", runs)
         return new
 
     def record(self, run: RunRecord) -> None:
-        with self._db:
+        with self._committed():
             self._db.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?)", (run.paper, run.figure, json.dumps(asdict(run))))
 
     def runs(self) -> dict[tuple[str, str], RunRecord]:

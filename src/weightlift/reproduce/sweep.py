@@ -206,7 +206,7 @@ def _plain(value: Any) -> Any:
     """NumPy's arrays and scalars as JSON's."""
     if hasattr(value, "tolist"):
         return value.tolist()
-    raise TypeError(f"a trial returned {value!r}, which JSON cannot hold.")
+    raise TypeError(f"a trial returned {value!r}, which JSON cannot hold; it must be numbers and text.")
 
 
 @contextmanager

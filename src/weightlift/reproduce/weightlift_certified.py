@@ -80,12 +80,20 @@ def claim_certified(rows: list[Row]) -> list[Claim]:
     wrong, trials = sum(row["certified_but_wrong"] for row in rows), sum(row["trials"] for row in rows)
     refused, right = sum(row["right_but_refused"] for row in rows), sum(round(row["right"] * row["trials"]) for row in rows)
     return [
-        Claim("no answer is certified that is wrong", f"{wrong} of {trials} answers", wrong == 0),
+        Claim(
+            "no answer is certified that is wrong",
+            f"{wrong} of {trials} answers",
+            wrong == 0,
+            "a defect of the certificate, and not chance: "
+            + "; ".join(f"{_point(row)}: {row['certified_but_wrong']}" for row in rows if row["certified_but_wrong"]),
+        ),
         Claim(
             "right answers are certified: at least 90 % of them",
             f"{right - refused} of {right}",
             bool(right - refused >= 0.9 * right) if right else None,
-            "refused: " + "; ".join(f"{_point(row)}: {row['right_but_refused']}" for row in rows if row["right_but_refused"]),
+            "refused: " + "; ".join(f"{_point(row)}: {row['right_but_refused']}" for row in rows if row["right_but_refused"])
+            if right
+            else "the setting: no answer of this grid is right",
         ),
         Claim(
             "without noise, from 3 rows a parameter on, at least 90 % are certified at every width",
@@ -104,6 +112,8 @@ def claim_certified(rows: list[Row]) -> list[Claim]:
 
 def _rights(rows: list[Row]) -> str:
     """Whether it is the search or the certificate that stops short."""
+    if not rows:
+        return "the setting: this grid has no such points"
     short = [row for row in rows if row["certified"] < 0.9]
     return "shares of right answers there: " + ", ".join(f"{_point(row)}: {row['right']:.0%}" for row in short)
 

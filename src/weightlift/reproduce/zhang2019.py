@@ -16,7 +16,7 @@ import weightlift as wl
 from weightlift.learning import learn_relu
 from weightlift.reproduce.convergence import at_step, draw_quartiles, quartiles, rate, rates_in_words, steps_to, thinned
 from weightlift.reproduce.fits import Line
-from weightlift.reproduce.recipe import Claim, Grid, Recipe, Row, every
+from weightlift.reproduce.recipe import Claim, Grid, Recipe, Row, every, none_wrong
 from weightlift.reproduce.style import curve
 from weightlift.reproduce.tables import column, grouped
 
@@ -115,6 +115,7 @@ def claim_descent(rows: list[Row]) -> list[Claim]:
             "Gauss–Newton from our start needs a tenth of the steps",
             f"{needed['ours']:g} steps to {level:g}",
             bool(needed["ours"] <= needed["tensor"] / 10) if np.isfinite(needed["ours"]) else None,
+            f"the descent from the tensor start takes {needed['tensor']:g}; the median of {rows[0]['trials']} trials",
         ),
     ]
 
@@ -166,7 +167,6 @@ def claim_recovery(rows: list[Row], *, by: str, ratio: str) -> list[Claim]:
     values, known = np.array(list(thresholds.values())), np.array(list(ours.values()))
     spread = values.max() / values.min() if np.isfinite(values).all() else np.nan
     worst = sum(row["ours"] < row["paper"] for row in rows)
-    wrong = sum(row["certified_but_wrong"] for row in rows)
     name = ratio.replace("n", "N").replace("k", "K")
     return [
         Claim(
@@ -185,7 +185,7 @@ def claim_recovery(rows: list[Row], *, by: str, ratio: str) -> list[Claim]:
                 if row["ours"] < row["paper"]
             ),
         ),
-        Claim("no network is certified that is not the planted one", f"{wrong} wrong certificates", wrong == 0),
+        none_wrong(rows),
     ]
 
 

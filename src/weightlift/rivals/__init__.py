@@ -20,9 +20,19 @@ from weightlift.evidence.information import Information
 from weightlift.network import Network
 from weightlift.rivals.analytic import examine_analytic
 from weightlift.rivals.cells import independent_rows, some_inputs
-from weightlift.rivals.discrete import discrete_columns, few_levels, few_rows, few_values, hidden_levels, other_places
+from weightlift.rivals.discrete import (
+    aliased,
+    discrete_columns,
+    few_levels,
+    few_rows,
+    few_values,
+    hidden_levels,
+    open_places,
+    other_places,
+)
 from weightlift.rivals.equations import spare_equations
 from weightlift.rivals.finding import Finding, Outcome
+from weightlift.rivals.flats import rows_on_flats
 from weightlift.rivals.limits import LIMITS
 from weightlift.rivals.pieces import examine_pieces, pieces_below, pieces_beside_linear, ratio
 from weightlift.rivals.polynomial import examine_polynomial
@@ -41,6 +51,10 @@ def examine(
     """Whether other units agree on every row to rounding, this network being one that does.
 
     information: JᵀJ on these rows, if it is at hand.
+
+    samples  the rows, with the network's own values as targets
+    gauge    the network in its coordinates
+    rng      a generator
     """
     phi = gauge.network.activation
     if not gauge.network.n_units:
@@ -52,22 +66,25 @@ def examine(
         return (NO_ROW,)
     columns = discrete_columns(X)
     main = (_without_pieces(samples, gauge),) if alpha is None else examine_pieces(samples, X, gauge, alpha)
-    found = [same_function(gauge), hidden_levels(X, gauge, columns)]
+    found = [same_function(gauge), hidden_levels(X, gauge, columns), rows_on_flats(X, gauge, LIMITS.same)]
     if columns.any():
-        found.append(few_levels(X, gauge))
+        found += [few_levels(X, gauge), aliased(X, gauge, columns)]
         main = tuple(_tested(finding, columns) for finding in main)
         found += [*_in_other_places(samples, X, gauge, columns), few_values(X, gauge, LIMITS.on_kink)]
     if phi.analytic or any(finding.outcome is not Outcome.IMPOSSIBLE for finding in main):  # else bases are equations enough
         known = Information.of(samples, gauge) if information is None else information
-        if known.full_rank:
-            found.append(spare_equations(samples, known, rng=rng))
-            found += [few_rows(X, known, columns)] if columns.any() else []
-            found += [absorbed(samples, known)] if all(f.outcome is not Outcome.FOUND for f in main) else []
+        found += [spare_equations(samples, known, rng=rng)] if known.full_rank else []
+        found += [few_rows(X, known, columns)] if columns.any() else []
+        found += [absorbed(samples, known)] if all(f.outcome is not Outcome.FOUND for f in main) else []
     return (*(finding for finding in found if finding is not None), *main)
 
 
 def examine_beside_linear(samples: Samples, gauge: Gauge) -> tuple[Finding, ...]:
-    """The same where a linear part is free too: V and, if it is, c are one unit more that is on at every row."""
+    """The same where a linear part is free too: V and, if it is, c are one unit more that is on at every row.
+
+    samples  the rows
+    gauge    the network in its coordinates
+    """
     phi, X = gauge.network.activation, some_inputs(samples)
     if not len(X):
         return (NO_ROW,)
@@ -75,17 +92,17 @@ def examine_beside_linear(samples: Samples, gauge: Gauge) -> tuple[Finding, ...]
     if alpha is not None:
         main = pieces_beside_linear(samples, X, gauge, alpha)
     elif phi.analytic:
-        main = examine_analytic(independent_rows(samples, gauge), gauge, gauge.network.n_inputs)
+        main = (examine_analytic(independent_rows(samples, gauge), gauge, gauge.network.n_inputs),)
     else:
-        main = Finding(Outcome.NONE_FOUND, f"No theorem is known for {phi.name!r} beside a linear part; none was found.")
-    found = [hidden_levels(X, gauge, columns)]
+        main = (Finding(Outcome.NONE_FOUND, f"No theorem is known for {phi.name!r} beside a linear part; none was found."),)
+    found = [hidden_levels(X, gauge, columns), rows_on_flats(X, gauge, LIMITS.same)]
     if columns.any():
         places = sorted({i for units, _ in other_places(X, gauge, columns, LIMITS.same) for i in units})
         sentence = f"{named(places).capitalize()} may take each other's places at levels of the discrete inputs."
-        found += [few_levels(X, gauge), few_values(X, gauge, LIMITS.on_kink)]
+        found += [few_levels(X, gauge), aliased(X, gauge, columns), few_values(X, gauge, LIMITS.on_kink)]
         found += [Finding(Outcome.UNEXAMINED, sentence, units=tuple(places))] if places else []
-        main = _tested(main, columns)
-    return (*(finding for finding in found if finding is not None), main)
+        main = tuple(_tested(finding, columns) for finding in main)
+    return (*(finding for finding in found if finding is not None), *main)
 
 
 def _without_pieces(samples: Samples, gauge: Gauge) -> Finding:
@@ -135,13 +152,23 @@ def _places_finding(kept: list[tuple[tuple[int, ...], Network]]) -> Finding:
     )
 
 
-def examine_noisy(samples: Samples, gauge: Gauge, ceiling: float, *, rng: np.random.Generator) -> tuple[Finding, ...]:
-    """Other networks whose Σ w r² is at most `ceiling` after a refit; an empty tuple where none was found."""
+def examine_noisy(samples: Samples, gauge: Gauge, ceiling: float, regions: np.ndarray | None = None) -> tuple[Finding, ...]:
+    """Other networks whose Σ w r² is at most `ceiling` after a refit; an empty tuple where none was found.
+
+    samples  the rows
+    gauge    the network in its coordinates
+    ceiling  the largest Σ w r² of a rival
+    regions  (r, k, q, q) of the units' coordinates, where they are known
+    """
     X = some_inputs(samples)
     columns = discrete_columns(X)
     found = [same_function(gauge), reflected_below(samples, gauge, ceiling), pieces_below(samples, X, gauge, ceiling)]
+    if ratio(gauge.network) is None and (known := _without_pieces(samples, gauge)).outcome is not Outcome.NONE_FOUND:
+        found.append(None if known.outcome is Outcome.IMPOSSIBLE else known)
+    found.append(rows_on_flats(X, gauge, LIMITS.noisy_places[0]))
     if columns.any():
         places = [rival for width in LIMITS.noisy_places for rival in other_places(X, gauge, columns, width)]
         kept = below(samples, gauge, places, ceiling)
         found += [_places_finding(kept) if kept else None, few_values(X, gauge, LIMITS.noisy_values)]
+        found += [None if regions is None else open_places(X, gauge, columns, regions), aliased(X, gauge, columns)]
     return tuple(finding for finding in found if finding is not None)

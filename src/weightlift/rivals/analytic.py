@@ -15,7 +15,7 @@ import numpy as np
 from weightlift.activations import Activation
 from weightlift.evidence.gauge import Gauge
 from weightlift.network import Network
-from weightlift.rivals.finding import DENSITY, Finding, Outcome
+from weightlift.rivals.finding import DENSITY, EQUALITY, Finding, Outcome
 from weightlift.rivals.limits import LIMITS
 
 ANALYTIC = "the activation is real-analytic, as declared"
@@ -33,7 +33,7 @@ def examine_analytic(rows: int, gauge: Gauge, beside: int = 0) -> Finding:
         )
     sentence = f"No other function of this class agrees on {rows} rows: one that differs agrees on at most {p}."
     outcome, why = _units_of_function(net, biased=gauge.free.b)
-    assumes = (DENSITY,) if net.activation.uniqueness else (DENSITY, ANALYTIC)
+    assumes = (DENSITY, EQUALITY) if net.activation.uniqueness else (DENSITY, EQUALITY, ANALYTIC)
     return Finding(outcome, f"{sentence} {why}", number=float(rows), limit=float(p + 1), assumes=assumes)
 
 
@@ -62,6 +62,15 @@ def _parallel(net: Network) -> bool:
     """Whether two units have parallel weights, to rounding."""
     U = net.W / np.maximum(np.linalg.norm(net.W, axis=0), np.finfo(float).tiny)
     return bool((np.triu(LIMITS.independent >= 1.0 - (U.T @ U) ** 2, 1)).any())
+
+
+def period(phi: Activation) -> float | None:
+    """T with φ(t + T) = φ(t), as `identity` finds it; None for a φ that does not repeat."""
+    found = None if phi.uniqueness or not phi.analytic else identity(phi)
+    if found is None or abs(abs(found[0]) - 1.0) > LIMITS.flat:
+        return None
+    t, T = np.linspace(-3.0, 3.0, 121), 2 * abs(found[1])
+    return T if T and np.abs(phi(t + T) - phi(t)).max() <= LIMITS.flat * np.abs(phi(t)).max() else None
 
 
 @lru_cache(maxsize=32)

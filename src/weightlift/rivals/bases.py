@@ -118,7 +118,7 @@ def _independent(S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         A[step + 1 :] = (A[step + 1 :] - factor[:, None] * A[step]) % PRIME
         T[step + 1 :] = (T[step + 1 :] - factor[:, None] * T[step]) % PRIME
         used.append(column)
-    return np.array(used), T[K:].T
+    return np.array(used, dtype=int), T[K:].T
 
 
 def _annihilated(functionals: np.ndarray, row: np.ndarray) -> np.ndarray:

@@ -18,6 +18,7 @@ from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
 from weightlift.network import Network
 from weightlift.risk import Students
+from weightlift.rivals.analytic import period
 from weightlift.rivals.cells import inputs
 from weightlift.rivals.finding import Finding, Outcome
 from weightlift.rivals.limits import LIMITS
@@ -62,6 +63,22 @@ def hidden_levels(X: np.ndarray, gauge: Gauge, columns: np.ndarray) -> Finding |
     units = tuple(sorted(found))
     sentence = f"The rows lie on few parallel hyperplanes, across which {named(units)} may take each other's places."
     return Finding(Outcome.UNEXAMINED, sentence, units=units)
+
+
+def aliased(X: np.ndarray, gauge: Gauge, columns: np.ndarray) -> Finding | None:
+    """A φ of period T on a column of values x₀ + hZ: (w, b) and (w + T/h, b − T x₀/h) have the same values there."""
+    if not columns.any() or period(gauge.network.activation) is None:
+        return None
+    for j in np.flatnonzero(columns):
+        levels = np.unique(X[:, j])
+        h = float(np.diff(levels).min())
+        steps = (levels - levels[0]) / h
+        shift = levels[0] / h
+        whole = np.abs(steps - np.round(steps)).max() <= LIMITS.same * max(1.0, steps[-1])
+        if whole and (gauge.free.b or abs(shift - round(shift)) <= LIMITS.same * max(1.0, abs(shift))):
+            sentence = f"Input {j} has values {h:.3g} apart, on which units with other weights agree, φ being periodic."
+            return Finding(Outcome.FOUND, f"{sentence} Give values between.")
+    return None
 
 
 def few_rows(X: np.ndarray, information: Information, columns: np.ndarray) -> Finding | None:
@@ -145,6 +162,34 @@ def other_places(X: np.ndarray, gauge: Gauge, columns: np.ndarray, tolerance: fl
     return found
 
 
+def open_places(X: np.ndarray, gauge: Gauge, columns: np.ndarray, regions: np.ndarray) -> Finding | None:
+    """Units that, within regions wider than the places searched for, may differ along discrete columns alone.
+
+    regions (r, k, q, q) of coordinates: δᵀ(Rᵢ + Rⱼ)⁻¹δ > 2 for the difference of the other ones says that two units do not. An
+    affine function is one of k others at no more than k levels of a column, unless it is that one at all.
+    """
+    net = gauge.network
+    few = columns & np.array([len(np.unique(column)) <= net.n_units for column in X.T])
+    sizes = np.array([max(gauge.relative_size(i, R[i]) for R in regions) for i in range(net.n_units)])
+    wide = sizes > LIMITS.noisy_places[0]
+    if not few.any() or not wide.any() or not np.isfinite(regions).all():
+        return None
+    kept = np.concatenate([np.flatnonzero(~few), np.arange(gauge.unit_size - gauge.free.a, gauge.unit_size)])
+    signs = (1.0, -1.0) if net.activation.reflection is not None else (1.0,)
+    found = set[int]()
+    for i, j in itertools.combinations(range(net.n_units), 2):
+        own, other = (gauge.unit(u)[0][kept] for u in (i, j))
+        turned = [t * other * np.where(kept < net.n_inputs, 1.0, s) for t in signs for s in signs]
+        sums = [(R[i] + R[j])[np.ix_(kept, kept)] for R in regions]
+        gap = min(float((own - v) @ np.linalg.pinv(S, hermitian=True) @ (own - v)) for v in turned for S in sums)
+        if gap <= 2.0 and (wide[i] or wide[j]):
+            found |= {i, j}
+    units = tuple(sorted(found))
+    sentence = f"Within their regions {named(units)} may take each other's places at levels of discrete inputs; give more rows."
+    limit = LIMITS.noisy_places[0]
+    return Finding(Outcome.UNEXAMINED, sentence, number=float(sizes.max()), limit=limit, units=units) if units else None
+
+
 def _groups(
     X: np.ndarray, net: Network, columns: np.ndarray, tolerance: float
 ) -> Iterator[tuple[np.ndarray, np.ndarray, bool]]:
@@ -187,6 +232,8 @@ def _covers(here: np.ndarray, Z: np.ndarray, either: bool, width: float) -> Iter
     """(m, q) affine functions that are, at every place, the columns of Z (places, m) in some order, but not these."""
     values = np.hstack([Z, -Z]) if either else Z
     basis = _independent_rows(here)
+    if not len(basis):
+        return
     if values.shape[1] ** len(basis) > LIMITS.choices // 10:
         return
     choice = np.array(list(itertools.product(range(values.shape[1]), repeat=len(basis))))
@@ -210,7 +257,7 @@ def _independent_rows(here: np.ndarray) -> np.ndarray:
     for row in range(len(here)):
         if np.linalg.matrix_rank(here[[*chosen, row]], tol=LIMITS.independent) > len(chosen):
             chosen.append(row)
-    return np.array(chosen)
+    return np.array(chosen, dtype=int)
 
 
 def _network(gauge: Gauge, group: np.ndarray, signs: np.ndarray, differ: np.ndarray, functions: np.ndarray) -> Network:

@@ -11,6 +11,7 @@ import numpy as np
 from weightlift.network import Network
 
 DENSITY = "the rows were drawn independently from a density"
+EQUALITY = "agreement to rounding is equality, of networks far from this one too"
 
 
 class Outcome(enum.Enum):

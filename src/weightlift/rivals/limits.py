@@ -36,6 +36,8 @@ class Limits:
     noisy_places: tuple[float, ...] = (0.2, 0.05, 0.01, 2e-3)  # relative widths within which noise may have moved the units
     # that change places: too wide a one takes different values for the same
     noisy_kink: float = 5.0  # standard errors of z, σ √(p/n) on average, within which noise may have moved a kink
+    least_gain: float = 1e-3  # of the margin between a network's Σ w r² and the ceiling: a step that gains less ends a refit
+    returning: float = 1e-2  # relative distance below which a refit is on its way back
     returned: float = 1e-3  # relative distance below which a refit has come back; 25 iterations end nearer
     noisy_values: float = 1e-3  # relative difference below which noisy values of z are one
     moved: float = 1e-6  # relative change of a unit in a rival that concerns it; refits end at 1e-9
@@ -45,10 +47,12 @@ class Limits:
     nearest: int = 8  # rivals that move a few steps in any case: with four, and five steps, 3 of 23 fits with a rival lost it
     patterns: int = 32  # reflected networks that are refitted
     sets: int = 10  # units of which all sets are reflected
+    first_rows: tuple[int, int] = (6, 1000)  # rows a parameter, and at least, for first steps of a refit: on 72 one was lost
     iterations: int = 25  # of a refit; a right one converges in five
     first_iterations: int = 10  # after which those that are not near the ceiling are given up
     memory: int = 2**23  # floats for the normal equations of all refits together
     damping: float = 1e-6  # a refit starts beside its end: nearly undamped
+    touched: int = 16  # rows at which the flat that touches a surface is looked at: each of k flats holds one in k of them
     levels: int = 256  # different places of discrete columns that are looked at
     atom: float = 0.02  # share of the rows with one value that makes a column discrete
 

@@ -21,7 +21,7 @@ from weightlift.evidence.gauge import Gauge
 from weightlift.network import Network
 from weightlift.rivals.bases import Bases, Slopes, binary_vectors, disjoint_bases, residue, spanned
 from weightlift.rivals.cells import cells, distinct, inputs
-from weightlift.rivals.finding import DENSITY, Finding, Outcome
+from weightlift.rivals.finding import DENSITY, EQUALITY, Finding, Outcome
 from weightlift.rivals.limits import LIMITS
 from weightlift.rivals.trial import agree, below, named
 from weightlift.samples import Samples
@@ -99,33 +99,35 @@ def examine_pieces(samples: Samples, X: np.ndarray, gauge: Gauge, alpha: float) 
                 "agree on every row. Give rows on the other sides.",
                 units=units,
             ),
-            *_by_subsets(samples, pieces, tuple(np.flatnonzero(null <= LIMITS.same).tolist())),
+            *_beside_loose(samples, pieces, np.flatnonzero(null <= LIMITS.same)),
         )
     needed = gauge.free.inputs(gauge.network.n_inputs) + 1
     bases = disjoint_bases(Slopes(pieces.B, residue(alpha), pieces.constant), needed)
     candidates = _listed(pieces)
     if candidates is None:
         return _by_subsets(samples, pieces, pieces.units)
-    return (_judged(samples, pieces, candidates, bases, needed),)
+    return _judged(samples, pieces, candidates, bases, needed)
 
 
-def pieces_beside_linear(samples: Samples, X: np.ndarray, gauge: Gauge, alpha: float) -> Finding:
+def pieces_beside_linear(samples: Samples, X: np.ndarray, gauge: Gauge, alpha: float) -> tuple[Finding, ...]:
     """The same beside a free linear part: [S, 1] in place of S, and, at q = 1, kinks alone: a reflection moves V."""
     net = gauge.network
     flat = -1.0 if net.activation.degree == 1 else alpha
     pieces = replace(Pieces.of(gauge, flat, *cells(samples, X, gauge)), linear=True)
     if not len(pieces.B):
-        return Finding(Outcome.UNEXAMINED, "No row is clear of the kinks; give rows elsewhere.")
-    if (loose := np.flatnonzero(pieces.null() > LIMITS.same)).size:
+        return (Finding(Outcome.UNEXAMINED, "No row is clear of the kinks; give rows elsewhere."),)
+    null = pieces.null()
+    if (loose := np.flatnonzero(null > LIMITS.same)).size:
         units = tuple(loose.tolist())
         sentence = f"The rows see {named(units)} and the linear part only together. Give rows on the other sides."
-        return Finding(Outcome.FOUND, sentence, units=units)
+        beside, _ = _open_beside_loose(pieces, np.flatnonzero(null <= LIMITS.same))
+        return (Finding(Outcome.FOUND, sentence, units=units), *beside)
     needed = max(gauge.free.inputs(net.n_inputs), net.n_inputs + gauge.free.c) + 1
     bases = disjoint_bases(Slopes(pieces.B, residue(pieces.alpha), True), needed)
     candidates = _listed(pieces)
     if candidates is None or Exchange.of(pieces, pieces.units, candidates, few=False).C.shape[1]:
-        return Finding(Outcome.UNEXAMINED, "Other kinks may have the same pieces on these rows beside a linear part.")
-    return _proof(pieces, candidates, bases, needed, "")
+        return (Finding(Outcome.UNEXAMINED, "Other kinks may have the same pieces on these rows beside a linear part."),)
+    return (_undecided(bases, needed) or _proof(pieces, candidates, bases, needed, ""),)
 
 
 def pieces_below(samples: Samples, X: np.ndarray, gauge: Gauge, ceiling: float) -> Finding | None:
@@ -169,21 +171,32 @@ def _independent_columns(B: np.ndarray) -> np.ndarray:
     return np.asarray(B[:, np.sort(order[sizes > LIMITS.independent * sizes[0]])])
 
 
-def _judged(samples: Samples, pieces: Pieces, candidates: np.ndarray, bases: Bases, needed: int) -> Finding:
+def _judged(samples: Samples, pieces: Pieces, candidates: np.ndarray, bases: Bases, needed: int) -> tuple[Finding, ...]:
     exchange = Exchange.of(pieces, pieces.units, candidates)
+    left, alone = exchange.C.shape[1], _undecided(bases, needed)
+    doubts = () if alone is None else (alone,)
+    if left > LIMITS.extras:
+        units = tuple(u for u, c in zip(exchange.units, np.abs(exchange.C).max(axis=1), strict=True) if c > LIMITS.same)
+        sentence = f"The rows leave {left} other sides to {named(units)}, too many to be tried. Give rows elsewhere."
+        return (*doubts, Finding(Outcome.UNEXAMINED, sentence, number=float(left), limit=float(LIMITS.extras), units=units))
     if rivals := _agreeing(samples, exchange):
-        return _rivalled(rivals)
-    if bases.count < needed and bases.undecided(needed - 1):
-        return Finding(
-            Outcome.UNEXAMINED,
-            f"{bases.missed} rows alone tell what the kinks of {named(bases.units)} leave open there, "
-            f"{(needed - 1) * bases.codimension} coordinates: other units may fit them. Give more rows between these kinks.",
-            number=float(bases.missed),
-            limit=float((needed - 1) * bases.codimension + 1),
-            units=bases.units,
-        )
-    tried = f"the rows leave {exchange.C.shape[1]} other sides, of which {LIMITS.swaps} at a time were tried"
-    return _proof(pieces, candidates, bases, needed, "" if exchange.complete else tried)
+        return (*doubts, _rivalled(rivals))
+    tried = f"the rows leave {left} other sides, of which {LIMITS.swaps} at a time were tried"
+    return doubts or (_proof(pieces, candidates, bases, needed, "" if exchange.complete else tried),)
+
+
+def _undecided(bases: Bases, needed: int) -> Finding | None:
+    """Rows outside the flat in which the search for bases ended, too few for what they alone determine."""
+    if bases.count >= needed or not bases.undecided(needed - 1):
+        return None
+    return Finding(
+        Outcome.UNEXAMINED,
+        f"{bases.missed} rows alone tell what the kinks of {named(bases.units)} leave open there, "
+        f"{(needed - 1) * bases.codimension} coordinates: other units may fit them. Give more rows between these kinks.",
+        number=float(bases.missed),
+        limit=float((needed - 1) * bases.codimension + 1),
+        units=bases.units,
+    )
 
 
 def _proof(pieces: Pieces, candidates: np.ndarray, bases: Bases, needed: int, open_end: str) -> Finding:
@@ -202,7 +215,7 @@ def _proof(pieces: Pieces, candidates: np.ndarray, bases: Bases, needed: int, op
             f"width that agrees has the same pieces, and no other kinks have them ({_count(candidates.shape[1])}).",
             number=float(bases.count),
             limit=float(needed),
-            assumes=(DENSITY, *related),
+            assumes=(DENSITY, EQUALITY, *related),
         )
     return Finding(
         Outcome.NONE_FOUND,
@@ -264,6 +277,22 @@ def _rivalled(rivals: list[tuple[tuple[int, ...], Network]]) -> Finding:
         units=units,
         rivals=tuple(rival for _, rival in rivals),
     )
+
+
+def _beside_loose(samples: Samples, pieces: Pieces, tight: np.ndarray) -> tuple[Finding, ...]:
+    beside, settled = _open_beside_loose(pieces, tight)
+    return (*beside, *_by_subsets(samples, pieces, tuple(settled.tolist())))
+
+
+def _open_beside_loose(pieces: Pieces, tight: np.ndarray) -> tuple[tuple[Finding, ...], np.ndarray]:
+    """Units whose slopes a new column needs, beside loose ones that may take up what their change leaves; and the others."""
+    candidates = _listed(pieces)
+    exchange = None if candidates is None else Exchange.of(pieces, pieces.units, candidates, few=False)
+    needs = np.ones(len(tight)) if exchange is None else np.abs(exchange.C[tight]).max(axis=1, initial=0.0)
+    units = tuple(tight[needs > LIMITS.same].tolist())
+    sentence = f"Beside those, {named(units)} may have other kinks on these rows. Give rows on the other sides."
+    found = (Finding(Outcome.UNEXAMINED, sentence, units=units),) if units else ()
+    return found, tight[needs <= LIMITS.same]
 
 
 def _by_subsets(samples: Samples, pieces: Pieces, units: tuple[int, ...]) -> tuple[Finding, ...]:
@@ -337,21 +366,35 @@ class Exchange:
 
     def proposals(self, tolerance: float) -> Iterator[tuple[tuple[int, ...], Network]]:
         """The units that change, and the network, for every exchange whose units have their sides on the rows."""
-        for new, old in itertools.islice(self._choices(), LIMITS.choices):
-            network = self._solved(new, old, tolerance)
-            if network is not None:
-                moved = np.abs(self.C[:, new]).max(axis=1) > LIMITS.same
-                yield tuple(u for u, m in zip(self.units, moved, strict=True) if m), network
+        tried = 0
+        for new, olds in self._choices():
+            for old in olds[self._possible(new, olds, tolerance)].tolist():
+                network = self._solved(new, old, tolerance)
+                if network is not None:
+                    moved = np.abs(self.C[:, new]).max(axis=1) > LIMITS.same
+                    yield tuple(u for u, m in zip(self.units, moved, strict=True) if m), network
+            if (tried := tried + len(olds)) > LIMITS.choices:
+                return
 
-    def _choices(self) -> Iterator[tuple[list[int], list[int]]]:
-        """Sets of new sides, and of as many old units that they replace and that their slopes depend on."""
+    def _choices(self) -> Iterator[tuple[list[int], np.ndarray]]:
+        """Sets of new sides, and (m, size) as many old units that they may replace: their slopes depend on these."""
         count, m = self.C.shape
         for size in range(1, min(LIMITS.swaps, m, count) + 1):
             for new in itertools.combinations(range(min(m, LIMITS.extras)), size):
                 support = np.flatnonzero(np.abs(self.C[:, new]).max(axis=1) > LIMITS.same)
-                for old in itertools.combinations(support.tolist(), size):
-                    if abs(np.linalg.det(self.C[np.ix_(old, new)])) > LIMITS.same:
-                        yield list(new), list(old)
+                olds = np.array(list(itertools.combinations(support.tolist(), size)), dtype=int).reshape(-1, size)
+                yield list(new), olds[np.abs(np.linalg.det(self.C[olds][:, :, list(new)])) > LIMITS.same]
+
+    def _possible(self, new: list[int], olds: np.ndarray, tolerance: float) -> np.ndarray:
+        """(m,) the choices whose new units have their sides on some of the rows; φ of degree two says less of them."""
+        if self.pieces.gauge.network.activation.degree != 1 or not len(olds):
+            return np.ones(len(olds), dtype=bool)
+        theta, here = self.pieces.theta[list(self.units)], self.here[: LIMITS.listed_rows]
+        fresh = np.linalg.solve(self.C[olds][:, :, new], theta[olds])[:, :, : here.shape[1]]  # (m, size, q)
+        sides = np.where(self.sides[: LIMITS.listed_rows, new], 1.0, -1.0).T
+        values = fresh @ here.T * sides
+        wrong = np.minimum(np.maximum(values.max(axis=2), 0.0), np.maximum(-values.min(axis=2), 0.0))
+        return np.asarray((wrong <= tolerance * np.abs(values).max(axis=(1, 2))[:, None]).all(axis=1))
 
     def _solved(self, new: list[int], old: list[int], tolerance: float) -> Network | None:
         """The network with the new units in the places of the old ones, S Θ being the same."""

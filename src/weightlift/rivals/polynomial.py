@@ -16,7 +16,7 @@ from weightlift.activations.piecewise import PiecewisePolynomial
 from weightlift.activations.stretching import unstretched
 from weightlift.evidence.gauge import Gauge
 from weightlift.network import Network
-from weightlift.rivals.finding import DENSITY, Finding, Outcome
+from weightlift.rivals.finding import DENSITY, EQUALITY, Finding, Outcome
 from weightlift.rivals.limits import LIMITS
 
 
@@ -30,7 +30,7 @@ def examine_polynomial(rows: int, gauge: Gauge) -> Finding:
         sentence = f"{rows} independent rows leave other networks with {p} parameters; {p + 1} leave none."
         return Finding(Outcome.UNEXAMINED, sentence, number=float(rows), limit=float(p + 1))
     sentence = f"No other function of this class agrees on {rows} rows: one that differs agrees on at most {p}. {why}"
-    return Finding(outcome, sentence, number=float(rows), limit=float(p + 1), assumes=(DENSITY,))
+    return Finding(outcome, sentence, number=float(rows), limit=float(p + 1), assumes=(DENSITY, EQUALITY))
 
 
 def _units_of_function(net: Network, *, biased: bool, offset: bool) -> tuple[Outcome, str]:

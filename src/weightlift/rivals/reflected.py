@@ -62,7 +62,10 @@ def absorbed(samples: Samples, information: Information) -> Finding | None:
     patterns = _suspects(samples, information)
     if patterns is None:
         sentence = "Reflected units could agree on these rows in too many ways to be tried; give more rows."
-        return Finding(Outcome.UNEXAMINED, sentence)
+        if not gauge.network.activation.analytic:
+            return Finding(Outcome.UNEXAMINED, sentence)
+        sentence = "Reflected units were not tried on these rows, there being too many ways; by the theorem none agree exactly."
+        return Finding(Outcome.NONE_FOUND, sentence)
     starts = [reflect(gauge.network, pattern, offset=gauge.free.c) for pattern in patterns]
     networks = refitted(samples, gauge, starts)
     kept = [i for i, rival in enumerate(networks) if agree(samples, gauge, rival)]
@@ -128,7 +131,7 @@ def _suspects(samples: Samples, information: Information) -> np.ndarray | None:
     if constant:
         single = np.eye(k, dtype=bool)[np.argsort(np.abs(net.a))]
         share = max(0.0, float(Q[0, 0])) ** 0.5 / abs(float(net.a[0]))
-        return np.asarray(single[share * np.sort(np.abs(net.a)) <= size][: LIMITS.patterns])
+        return np.asarray(single[share * np.sort(np.abs(net.a)) <= size][:1])  # all differ by a constant: one stands for all
     return small_sums(Q, size)
 
 

@@ -29,25 +29,37 @@ def below(
 ) -> list[tuple[tuple[int, ...], Network]]:
     """Of proposals, each with the units concerned, those that are other networks with Σ w r² ≤ ceiling once refitted.
 
-    The nearest, and those that a Gauss–Newton step brings near the ceiling, move a few steps; what is near then, all of them.
+    The nearest, and those that a Gauss–Newton step brings near the ceiling, move a few steps, on some of the rows where they
+    are many; what is near then and has not come back, all of them. A step that gains little beside the margin is the last.
     """
     if not proposals:
         return []
-    starts = [rival for _, rival in proposals]
-    left = after_a_step(samples, gauge, starts, ceiling)
+    starts, own = [rival for _, rival in proposals], squared_error(samples, gauge.network)
+    tol = max(LIMITS.least_gain * (ceiling - own) / max(ceiling, np.finfo(float).tiny), 1e-6)
+    share = min(1.0, max(LIMITS.first_rows[0] * gauge.size, LIMITS.first_rows[1]) / samples.n)
+    some = samples if share > 0.5 else samples.split(share, 1.0 - share, seed=0)[0].persist()
+    least = squared_error(some, gauge.network) + (ceiling - own) * some.total / samples.total
+    left = after_a_step(some, gauge, starts, least)
     chosen = np.flatnonzero(left <= max(LIMITS.reach, float(np.sort(left)[: LIMITS.nearest][-1])))
-    rivals = refitted(samples, gauge, [starts[i] for i in chosen], LIMITS.first_iterations)
+    rivals = refitted(some, gauge, [starts[i] for i in chosen], LIMITS.first_iterations, tol)
     near = after_a_step(samples, gauge, rivals, ceiling) <= LIMITS.reach
+    near &= np.array([not rival.equivalent(gauge.network, LIMITS.returning) for rival in rivals])
     chosen = chosen[near]
     if not chosen.size:
         return []
-    rivals = refitted(samples, gauge, [rival for rival, is_near in zip(rivals, near, strict=True) if is_near])
+    going = [rival for rival, is_near in zip(rivals, near, strict=True) if is_near]
+    rivals = refitted(samples, gauge, going, LIMITS.iterations, tol)
     squares = 2.0 * to_numpy(samples.fold(Risk(Students.of(*rivals)))[0])
     return [
         (proposals[i][0], rival)
         for i, rival, square in zip(chosen.tolist(), rivals, squares.tolist(), strict=True)
         if square <= ceiling and not rival.equivalent(gauge.network, LIMITS.returned)
     ]
+
+
+def squared_error(samples: Samples, network: Network) -> float:
+    """Σ w r²."""
+    return 2.0 * float(to_numpy(samples.fold(Risk(Students.of(network)))[0])[0])
 
 
 def after_a_step(samples: Samples, gauge: Gauge, starts: list[Network], ceiling: float) -> np.ndarray:
@@ -83,17 +95,21 @@ def changed(gauge: Gauge, rivals: list[Network]) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def refitted(samples: Samples, gauge: Gauge, starts: list[Network], iterations: int = LIMITS.iterations) -> list[Network]:
+def refitted(
+    samples: Samples, gauge: Gauge, starts: list[Network], iterations: int = LIMITS.iterations, tol: float = 1e-6
+) -> list[Network]:
     """All together; one by one where a singular matrix ends that, and as they are where it is their own."""
     if not starts:
         return []
     names = gauge.free.names
     try:
         students = Students.of(*starts)
-        fit = gauss_newton(samples, students, free=names, iterations=iterations, tol=1e-6, damping=LIMITS.damping)
+        fit = gauss_newton(samples, students, free=names, iterations=iterations, tol=tol, damping=LIMITS.damping)
     except np.linalg.LinAlgError:
         return (
-            starts if len(starts) == 1 else [net for start in starts for net in refitted(samples, gauge, [start], iterations)]
+            starts
+            if len(starts) == 1
+            else [net for start in starts for net in refitted(samples, gauge, [start], iterations, tol)]
         )
     return [fit.students.network(i) for i in range(len(starts))]
 

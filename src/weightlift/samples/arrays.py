@@ -7,6 +7,7 @@ A part of a split keeps the numbers of its rows and gathers them block by block;
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -25,6 +26,7 @@ from weightlift.namespaces import (
     real_floating,
     row_ranges,
 )
+from weightlift.samples.columns import NO_NAMES, Columns
 from weightlift.samples.keys import intervals, row_keys
 from weightlift.samples.limits import LIMITS
 from weightlift.samples.protocol import Block
@@ -91,12 +93,10 @@ class ArraySamples(Stream):
     def persist(self) -> ArraySamples:
         if self.rows is None and not self.maps:
             return self
-        xp = self.xp
-        blocks = list(self._mapped(self._rows(self.d)))
-        if not blocks:
+        blocks = self._mapped(self._rows(self.d))
+        if (first := next(blocks, None)) is None:
             return self
-        w = None if self.w is None else xp.concat([b.w for b in blocks])
-        X, y = xp.concat([b.X for b in blocks]), xp.concat([b.y for b in blocks])
+        X, y, w = _joined(self.n, first, blocks)
         return ArraySamples(X, y, w, self.dtype, hashed=self._keys(0, self.n))
 
     def blocks(self, rows: int, *, start: int = 0) -> Iterator[Block]:
@@ -132,8 +132,30 @@ class ArraySamples(Stream):
         return Block(part(self.X, 0), part(self.y, 0), w, lambda: self._keys(start, stop))
 
 
+def _joined(n: int, first: Block, others: Iterator[Block]) -> tuple[Array, Array, Array | None]:
+    """X, y, w of n rows beside each other. NumPy's are put in their place as they come: rows are held once, not twice."""
+    if not isinstance(first.X, np.ndarray):
+        xp, blocks = array_namespace(first.X), [first, *others]
+        w = None if first.w is None else xp.concat([b.w for b in blocks])
+        return xp.concat([b.X for b in blocks]), xp.concat([b.y for b in blocks]), w
+    X, y, w = (None if v is None else np.empty((n, *v.shape[1:]), v.dtype) for v in (first.X, first.y, first.w))
+    start = 0
+    for block in itertools.chain([first], others):
+        rows = slice(start, start := start + len(block.y))
+        for whole, part in ((X, block.X), (y, block.y), (w, block.w)):
+            if whole is not None:
+                whole[rows] = part
+    return X, y, w
+
+
 def from_arrays(
-    X: Array, y: Array, *, sample_weight: Array | None = None, dtype: str = "float64", least_rows: int = 2
+    X: Array,
+    y: Array,
+    *,
+    sample_weight: Array | None = None,
+    dtype: str = "float64",
+    least_rows: int = 2,
+    columns: Columns = NO_NAMES,
 ) -> ArraySamples:
     """Checked arrays as a source; see `samples.open`."""
     xp = _common_namespace({"X": X, "y": y, "sample_weight": sample_weight})
@@ -143,12 +165,12 @@ def from_arrays(
     for name, other in (("y", y), ("sample_weight", sample_weight)):
         if other is not None and device(other) != device(X):
             raise ArgumentError(f"X is on {device(X)} and {name} on {device(other)}; move them to one device.")
-    _check_finite("X", X)
-    _check_finite("y", y)
+    _check_finite("X", X, columns.inputs)
+    _check_finite("y", y, columns.outputs)
     w = None if sample_weight is None else _weights(sample_weight, y)
     if w is not None and least_rows and not bool(xp.any(w > 0)):
         raise ArgumentError("sample_weight is zero on every row; give at least one row weight.")
-    return ArraySamples(X, y, w, getattr(xp, dtype))
+    return ArraySamples(X, y, w, getattr(xp, dtype), columns=columns)
 
 
 def check_arithmetic(dtype: str) -> None:
@@ -164,12 +186,6 @@ def _check_shapes(X: Array, y: Array, least_rows: int) -> None:
         raise ShapeError(f"y must have shape {shapes}, not {tuple(y.shape)}.")
     if X.shape[0] < least_rows:
         raise TooFewRowsError(f"X has {X.shape[0]} rows; at least {least_rows} are needed.")
-
-
-def refuse_masked(name: str, values: Any) -> None:
-    """NumPy forgets a mask silently; what is masked has no value."""
-    if np.ma.isMaskedArray(values) and np.ma.getmaskarray(values).any():
-        raise NotFiniteError(f"{name} has masked values; drop or impute those rows.")
 
 
 def _common_namespace(arrays: dict[str, Array | None]) -> Namespace:
@@ -198,9 +214,13 @@ def _weights(w: Array, y: Array) -> Array:
     return w
 
 
-def _check_finite(name: str, x: Array) -> None:
+def _check_finite(name: str, x: Array, names: tuple[str, ...] | None = None) -> None:
+    """names: of the columns."""
     values = 2**20 if on_host(device(x)) else 2**26
     step = max(1, values // max(1, int(x.shape[1]) if x.ndim == 2 else 1))
     for i, j in row_ranges(x.shape[0], step):
         if not all_finite(x[i:j, ...]):
-            raise NotFiniteError(f"{name} holds NaN or infinity (first among rows {i} to {j - 1}); drop or impute those rows.")
+            xp = array_namespace(x)
+            row, *column = (int(v[0]) for v in xp.nonzero(~xp.isfinite(x[i:j, ...])))
+            where = f"row {i + row}" + "".join(f", column {c if names is None else repr(names[c])}" for c in column)
+            raise NotFiniteError(f"{name} holds NaN or infinity, first in {where}, counted from 0; drop or impute those rows.")

@@ -25,9 +25,10 @@ from weightlift.errors import ArgumentError, ClusterError, ShapeError, TooFewRow
 from weightlift.namespaces import Array, array_namespace, is_array, to_numpy
 from weightlift.network import Network
 from weightlift.samples.arrays import ArraySamples, check_arithmetic, from_arrays
+from weightlift.samples.columns import Columns
 from weightlift.samples.keys import intervals
 from weightlift.samples.limits import LIMITS
-from weightlift.samples.protocol import Block, Map, Samples, Statistic, Sums, target_names
+from weightlift.samples.protocol import Block, Map, Samples, Statistic, Sums, feature_names, target_names
 from weightlift.samples.stream import HostStream, Part, finished, merge_of
 
 
@@ -49,9 +50,12 @@ def open(
     check_arithmetic(dtype)
     if target is not None:
         chunks, d = _frame_chunks(X, y, sample_weight, target, features, weight)
-        outputs = None if isinstance(target, str) else len(target)
+        outputs, targets = None if isinstance(target, str) else len(target), target_names(target)
+        inputs = features or [name for name in X.columns if name not in (*targets, weight)]
+        columns = Columns(tuple(map(str, inputs)), targets)
     else:
         chunks, d = _chunks(X, y, sample_weight)
+        columns = Columns.of(X, y)
         outputs = None if y.ndim == 1 else len(y.columns) if _is_frame(y) else int(y.shape[1])
     from dask import delayed
 
@@ -59,7 +63,7 @@ def open(
     pieces = tuple(make(number, dtype, *chunk) for number, chunk in enumerate(chunks))
     client = _client(client)
     kept = pieces if client is None else tuple(client.persist(list(pieces)))
-    source = DaskSamples(kept, d, np.dtype(dtype), client, outputs=outputs)
+    source = DaskSamples(kept, d, np.dtype(dtype), client, outputs=outputs, columns=columns)
     if source.n < 2:
         raise TooFewRowsError(f"X has {source.n} rows; at least two are needed.")
     if not source.total > 0:
@@ -215,7 +219,7 @@ def _array(name: str, values: Any) -> Array:
     try:
         return values.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError) as error:
-        raise ArgumentError(f"{name} holds values that are not numbers ({error}).") from None
+        raise ArgumentError(f"{name} must hold numbers ({error}).") from None
 
 
 def _fold(piece: ArraySamples, task: _Task) -> Sums | None:
@@ -277,12 +281,12 @@ def _joined(chunks: list[tuple[Array, ...]], source: DaskSamples) -> Samples:
 def _chunks(X: Any, y: Any, sample_weight: Any) -> tuple[list[tuple[Any, ...]], int]:
     """(X, y, w) chunk by chunk, delayed, and the number of inputs."""
     if y is None:
-        raise ArgumentError("y is missing: pass targets chunked like X, or the name of a frame's column as target=….")
+        raise ArgumentError("y is missing; pass targets chunked like X, or the name of a frame's column as target=….")
     given = {"X": X, "y": y, **({} if sample_weight is None else {"sample_weight": sample_weight})}
     for name, values in given.items():
         if not is_collection(values):
             how = f"{name} = dask.array.from_array({name}, chunks=X.chunks[0])"
-            raise ArgumentError(f"{name} is a {type(values).__name__} and X a Dask collection; bring it there: {how}")
+            raise ArgumentError(f"{name} is a {type(values).__name__} and X a Dask collection; bring it there: {how}.")
         axes, words = {"X": ((2,), "two axes"), "y": ((1, 2), "one or two axes")}.get(name, ((1,), "one axis"))
         if values.ndim not in axes:
             raise ShapeError(f"{name} must have {words}, not {values.ndim}.")
@@ -290,7 +294,7 @@ def _chunks(X: Any, y: Any, sample_weight: Any) -> tuple[list[tuple[Any, ...]], 
         return _partitions(given), len(X.columns)
     for name, values in given.items():
         if _is_frame(values):
-            raise ArgumentError(f"{name} is a series and X an array; convert it: {name} = {name}.to_dask_array(lengths=True)")
+            raise ArgumentError(f"{name} is a series and X an array; convert it: {name} = {name}.to_dask_array(lengths=True).")
         _check_columns(name, values)
         if values.shape[0] != X.shape[0]:
             raise ShapeError(f"{name} has {values.shape[0]} rows and X {X.shape[0]}; they must agree.")
@@ -312,11 +316,11 @@ def _frame_chunks(
     if not _is_frame(frame) or y is not None or sample_weight is not None:
         raise ArgumentError("target names a column of a data frame; pass the frame as X, without y and sample_weight.")
     targets = target_names(target)
-    chosen = [c for c in frame.columns if c not in (*targets, weight)] if features is None else list(features)
+    chosen = feature_names(frame.columns, target, features, weight)
     missing = [c for c in (*chosen, *targets, weight) if c is not None and c not in frame.columns]
-    if missing or not chosen or set(targets) & set(chosen):
-        raise ArgumentError(f"the frame has the columns {list(frame.columns)}; {missing or chosen} cannot be its features.")
-    names = (tuple(chosen), target, weight)
+    if missing:
+        raise ArgumentError(f"the frame has no column {missing[0]!r}; it has the columns {list(frame.columns)}.")
+    names = (chosen, target, weight)
     wanted = frame[[*chosen, *targets, *([weight] if weight else [])]]
     return [(chunk, None, None, names) for chunk in wanted.to_delayed()], len(chosen)
 
@@ -324,9 +328,9 @@ def _frame_chunks(
 def _check_columns(name: str, values: Any) -> None:
     """Known sizes, whole rows."""
     if any(np.isnan(size) for axis in values.chunks for size in axis):
-        raise ArgumentError(f"{name} has chunks of unknown size; find them out first: {name} = {name}.compute_chunk_sizes()")
+        raise ArgumentError(f"{name} has chunks of unknown size; find them out first: {name} = {name}.compute_chunk_sizes().")
     if values.ndim == 2 and len(values.chunks[1]) > 1:
-        raise ArgumentError(f"{name} is chunked along its columns; join them first: {name} = {name}.rechunk({{1: -1}})")
+        raise ArgumentError(f"{name} is chunked along its columns; join them first: {name} = {name}.rechunk({{1: -1}}).")
 
 
 def _is_frame(X: object) -> bool:

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from weightlift.errors import FileFormatError
+from weightlift.files import parsed_json
 
 FORMAT, VERSION = "weightlift.journal", 1
 HEAD = struct.Struct("<QQQQ")
@@ -31,7 +32,7 @@ class Journal:
         self.path, self.n_inputs, self.n_outputs = Path(path), n_inputs, 0
         self._answers: dict[bytes, np.ndarray] = {}
         self._second: dict[bytes, np.ndarray] = {}  # to rows that were asked twice
-        self._file = open(self.path, "a+b")  # noqa: SIM115 - it stays open with the journal
+        self._file = open(self.path, "a+b", buffering=0)  # noqa: SIM115 - it stays open with the journal
         try:
             _lock(self._file.fileno(), self.path)
             self._read()
@@ -50,22 +51,34 @@ class Journal:
 
     def write(self, X: np.ndarray, Y: np.ndarray, *, anew: bool = False) -> None:
         body = np.ascontiguousarray(X, "<f8").tobytes() + np.ascontiguousarray(Y, "<f8").tobytes()
-        self._file.write(HEAD.pack(len(X), Y.shape[1], zlib.crc32(body), anew) + body)
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        self._append(HEAD.pack(len(X), Y.shape[1], zlib.crc32(body), anew) + body)
         self._keep(X, Y, anew)
 
     def close(self) -> None:
         self._file.close()
 
+    def _append(self, record: bytes) -> None:
+        """All of the record, on disk, or nothing of it."""
+        end = os.fstat(self._file.fileno()).st_size
+        try:
+            rest = memoryview(record)
+            while rest:
+                rest = rest[os.write(self._file.fileno(), rest) :]
+            os.fsync(self._file.fileno())
+        except BaseException as error:
+            self._file.truncate(end)
+            if isinstance(error, OSError):
+                raise OSError(error.errno, error.strerror or str(error), str(self.path)) from error
+            raise
+
     def _read(self) -> None:
         """What earlier runs wrote; the file is cut behind the last whole record."""
         self._file.seek(0)
         first = self._file.readline()
-        if not first:
-            header = {"format": FORMAT, "version": VERSION, "n_inputs": self.n_inputs}
-            self._file.write(json.dumps(header).encode() + b"\n")
-            self._file.flush()
+        header = json.dumps({"format": FORMAT, "version": VERSION, "n_inputs": self.n_inputs}).encode() + b"\n"
+        if len(first) < len(header) and header.startswith(first):  # nothing yet, or torn by a crash
+            self._file.truncate(0)
+            self._append(header)
             return
         self._check_header(first)
         end = self._file.tell()
@@ -77,7 +90,7 @@ class Journal:
 
     def _check_header(self, line: bytes) -> None:
         try:
-            header = json.loads(line)
+            header = parsed_json(line)
             known = header["format"] == FORMAT and header["version"] == VERSION
         except (ValueError, TypeError, KeyError):
             known = False

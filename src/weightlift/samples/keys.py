@@ -14,7 +14,7 @@ from weightlift.errors import ArgumentError
 from weightlift.namespaces import Array, array_namespace, device, float64_bits
 
 GAMMA = 0x9E3779B97F4A7C15  # ⌊2⁶⁴/golden ratio⌋, the increment of a Weyl sequence
-UNIT = 2.0**-53
+UNIT = 2.0**-53  # 53 bits of a key become a number in [0, 1)
 
 
 def row_keys(X: Array, y: Array) -> Array:

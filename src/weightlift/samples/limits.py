@@ -24,12 +24,17 @@ class Limits:
     brought_here: float = 1 / 200  # share of the rows up to which a part is brought to the client; 1 % may travel in all
     patience: float = 40.0  # seconds without a worker after which a cluster is gone; a lost one is replaced sooner
     look_every: float = 2.0  # seconds between looks at the cluster
+    # black boxes
+    first_pause: float = 0.1  # seconds before the first retry; each further one waits twice as long
+    longest_pause: float = 30.0  # seconds
+    asked_rows: int = 4096  # a call where the caller names no number: a call's overhead is then some µs a row
     # values
     weights: tuple[float, float] = (1e-70, 1e70)  # sizes of the largest weight: its fourth power is representable
     condition: float = 1e12  # of the covariance: beyond, its inverse has fewer than four digits
     constant: float = 1e-13  # spread of a column that is rounding, relative to its mean: 500 ulp
     alike: float = 1e3  # ratio of spreads up to which S^{-1/2} has ten digits: it loses the square of it
     mean_level: float = 6.0  # standard deviations of n‖ν‖² ~ χ² above which the inputs have a mean
+    least_size: float = 1e-140  # of a column, whose square keeps all its digits
     least_spread: float = 1e-290  # a weight for a column of less spread would overflow
 
 

@@ -20,20 +20,9 @@ from weightlift.errors import ArgumentError, BudgetError, OracleError
 from weightlift.namespaces import is_array, to_numpy
 from weightlift.samples.arrays import ArraySamples, from_arrays
 from weightlift.samples.journal import Journal
+from weightlift.samples.limits import LIMITS
 
 Function = Callable[[np.ndarray], Any]
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How an oracle is asked."""
-
-    first_pause: float = 0.1  # seconds before the first retry; each further one waits twice as long
-    longest_pause: float = 30.0  # seconds
-    batch: int = 4096  # rows a call where the caller names no number: a call's overhead is then some µs a row
-
-
-LIMITS = Limits()
 
 
 @dataclass(eq=False)
@@ -86,8 +75,8 @@ class Oracle:
         """The answers (n, m) to the rows of X (n, d). anew: rows that were asked before, whose second answer is wanted."""
         X = np.ascontiguousarray(X, dtype=np.float64)
         if len(X) > self.left:
-            raise BudgetError(f"{len(X)} more queries are needed and the budget leaves {self.left} of {self.budget}.")
-        size = self.batch_size or LIMITS.batch
+            raise BudgetError(f"{len(X)} more queries are needed and the budget leaves {self.left} of {self.budget}; raise it.")
+        size = self.batch_size or LIMITS.asked_rows
         parts = [self._batch(X[i : i + size], anew) for i in range(0, len(X), size)]
         return np.concatenate(parts) if parts else np.empty((0, self.n_outputs or 1))
 
@@ -150,13 +139,13 @@ class Oracle:
 
         thread = threading.Thread(target=work, daemon=True)  # left behind where the oracle never answers
         if self._time_left() <= 0:
-            raise OracleError(f"max_time of {self.max_time:g} s is over after {self.queries} queries.")
+            raise OracleError(f"max_time of {self.max_time:g} s is over after {self.queries} queries; raise it.")
         thread.start()
         thread.join(self._time_left())
         if failure:
             raise failure[0]
         if not result:
-            raise OracleError(f"the oracle did not answer {len(X)} rows within max_time, {self.max_time:g} s in all.")
+            raise OracleError(f"the oracle did not answer {len(X)} rows within max_time, {self.max_time:g} s in all; raise it.")
         return result[0]
 
     def _time_left(self) -> float:

@@ -23,9 +23,10 @@ import numpy as np
 from weightlift.errors import ArgumentError, FileFormatError, NotFiniteError, TooFewRowsError
 from weightlift.namespaces import row_ranges
 from weightlift.samples.arrays import ArraySamples, check_arithmetic
+from weightlift.samples.columns import Columns
 from weightlift.samples.keys import row_keys
 from weightlift.samples.limits import LIMITS
-from weightlift.samples.protocol import Block, Samples, Statistic, Sums, target_names
+from weightlift.samples.protocol import Block, Samples, Statistic, Sums, feature_names, target_names
 from weightlift.samples.stream import HostStream, Part, with_keys
 from weightlift.threads import limited
 
@@ -66,17 +67,17 @@ def open(
     """
     _arrow()
     files = _files(Path(path))
+    seen = Seen({file: _stamp(file) for file in files})
     schema = _schema(files[0])
     targets = target_names(target)
-    chosen = tuple(n for n in schema if n not in (*targets, weight)) if features is None else tuple(features)
-    if not chosen or len(set(chosen)) < len(chosen) or set(targets) & set(chosen):
-        raise ArgumentError(f"features must name at least one column, none of them twice or the target, not {list(chosen)}.")
+    chosen = feature_names(schema, target, features, weight)
     check_arithmetic(dtype)
     needed = (*chosen, *targets, *([weight] if weight else []))
     expected = _numeric(files[0], schema, needed)
     for file in files:
         _check_schema(file, expected, files[0], exactly=set(schema) if features is None else None)
-    source = ParquetSamples(files, chosen, target if isinstance(target, str) else targets, weight, np.dtype(dtype))
+    wanted = target if isinstance(target, str) else targets
+    source = ParquetSamples(files, chosen, wanted, weight, np.dtype(dtype), seen, columns=Columns(chosen, targets))
     if sum(source.file_rows) < 2:
         raise TooFewRowsError(f"{path} has {sum(source.file_rows)} rows; at least two are needed.")
     return source
@@ -86,6 +87,7 @@ def open(
 class Seen:
     """What earlier passes have found, shared by a source and all that is derived from it."""
 
+    stamps: dict[Path, tuple[int, ...]]  # of every file when it was opened
     finite: set[int] = field(default_factory=set)  # batches without NaN and infinity
     kept: dict[tuple[Part, ...], dict[int, np.ndarray]] = field(default_factory=dict)  # rows of a part, batch by batch, as bits
     sizes: dict[tuple[Part, ...], tuple[int, float]] = field(default_factory=dict)  # of a part
@@ -100,7 +102,7 @@ class ParquetSamples(HostStream):
     target: str | tuple[str, ...]
     weight: str | None
     arithmetic: np.dtype[Any]
-    seen: Seen = field(default_factory=Seen)
+    seen: Seen
 
     @property
     def d(self) -> int:
@@ -198,6 +200,7 @@ class ParquetSamples(HostStream):
         names = [*self.features, *target_names(self.target), *([self.weight] if self.weight else [])]
         size = max(1024, LIMITS.batch_bytes // (8 * len(names)))
         for file in self.files:
+            self._check_unchanged(file)
             metadata = _metadata(file)
             counts = [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)]
             piecewise = max(counts, default=0) > size
@@ -210,7 +213,14 @@ class ParquetSamples(HostStream):
                     for table in tables:
                         yield self._batch(pa, table, file)
             except (pa.ArrowException, OSError) as error:
+                self._check_unchanged(file)
                 raise FileFormatError(f"{file} cannot be read ({error}); write it again.") from error
+            self._check_unchanged(file)
+
+    def _check_unchanged(self, file: Path) -> None:
+        """Passes need the same rows: a file that was written to since it was opened is refused."""
+        if _stamp(file) != self.seen.stamps[file]:
+            raise FileFormatError(f"{file} has changed since it was opened; open it again, and leave it alone meanwhile.")
 
     def _batch(self, pa: Any, table: Any, file: Path) -> Batch:
         values = {}
@@ -272,7 +282,7 @@ def _arrow() -> tuple[Any, Any]:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        raise ArgumentError("reading Parquet needs pyarrow: pip install 'weightlift[parquet]'.") from error
+        raise ArgumentError("reading Parquet needs pyarrow; pip install 'weightlift[parquet]'.") from error
     return pyarrow, pyarrow.parquet
 
 
@@ -281,12 +291,21 @@ def _files(path: Path) -> tuple[Path, ...]:
     if path.is_file():
         return (path,)
     if not path.is_dir():
-        raise ArgumentError(f"path {str(path)!r} does not exist.")
+        raise ArgumentError(f"path {str(path)!r} does not exist; name a file or a folder.")
     inside = (file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
     files = [f for f in inside if not any(part[0] in "._" for part in f.relative_to(path).parts)]
     if not files:
-        raise ArgumentError(f"the folder {str(path)!r} holds no file that ends in {', '.join(SUFFIXES)}.")
+        raise ArgumentError(f"the folder {str(path)!r} must hold files that end in {', '.join(SUFFIXES)}.")
     return tuple(sorted(files, key=lambda f: f.relative_to(path).parts))
+
+
+def _stamp(file: Path) -> tuple[int, ...]:
+    """What changes with the file's content: its size, the time of its last change, its place on the disk."""
+    try:
+        found = file.stat()
+    except OSError as error:
+        raise FileFormatError(f"{file} is gone ({error.strerror}); open the folder again.") from error
+    return found.st_size, found.st_mtime_ns, found.st_ino
 
 
 def _metadata(file: Path) -> Any:
@@ -294,7 +313,7 @@ def _metadata(file: Path) -> Any:
     try:
         return pq.read_metadata(file)
     except (pa.ArrowException, OSError) as error:
-        raise FileFormatError(f"{file} is not a Parquet file, or is truncated ({error}).") from error
+        raise FileFormatError(f"{file} is not a Parquet file, or is truncated; write it again ({error}).") from error
 
 
 def _schema(file: Path) -> dict[str, Any]:
@@ -324,7 +343,7 @@ def _check_schema(file: Path, expected: dict[str, Any], first: Path, *, exactly:
         raise ArgumentError(f"{file} and {first} do not have the same columns ({odd}); name the features.")
     for name, kind in expected.items():
         if name not in schema:
-            raise ArgumentError(f"{file} has no column {name!r}, which {first} has.")
+            raise ArgumentError(f"{file} has no column {name!r}, which {first} has; write them alike.")
         if schema[name] != kind:
             raise ArgumentError(f"column {name!r} is {schema[name]} in {file} and {kind} in {first}; write them alike.")
     _check_nulls(file, metadata, expected)

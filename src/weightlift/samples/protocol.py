@@ -6,7 +6,7 @@ weighted sums; a `Samples` folds it over its rows, wherever they live.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -49,6 +49,23 @@ def target_names(target: str | Sequence[str]) -> tuple[str, ...]:
     if not names or len(set(names)) < len(names):
         raise ArgumentError(f"target must name at least one column, none of them twice, not {list(names)}.")
     return names
+
+
+def feature_names(
+    columns: Iterable[Any], target: str | Sequence[str], features: Sequence[str] | None, weight: str | None
+) -> tuple[Any, ...]:
+    """The names of the inputs: those given, or all columns but target and weight; no column has two roles."""
+    if isinstance(features, str):
+        raise ArgumentError(f"features must be a list of names, not the text {features!r}; pass [{features!r}].")
+    targets = target_names(target)
+    if weight is not None and weight in targets:
+        raise ArgumentError(f"weight names the target, {weight!r}; name the column of weights, or None.")
+    taken = (*targets, weight)
+    chosen = tuple(c for c in columns if c not in taken) if features is None else tuple(features)
+    if not chosen or len(set(chosen)) < len(chosen) or set(taken) & set(chosen):
+        found = f"none of them twice, the target or the weight, not {list(chosen)}"
+        raise ArgumentError(f"features must name at least one column, {found}.")
+    return chosen
 
 
 @runtime_checkable
@@ -96,15 +113,25 @@ class Samples(Protocol):
         ...
 
     def mean(self, statistic: Statistic) -> Sums:
-        """fold / total."""
+        """fold / total.
+
+        statistic  from a block to weighted sums
+        """
         ...
 
     def split(self, *fractions: float, seed: int) -> tuple[Samples, ...]:
-        """Parts by the rows' keys: duplicates stay together, whatever the order and the source."""
+        """Parts by the rows' keys: duplicates stay together, whatever the order and the source.
+
+        fractions  of the rows, one a part; they may leave a rest
+        seed       of the uniform numbers that decide
+        """
         ...
 
     def map(self, f: Map) -> Samples:
-        """Lazy change of rows (whitening, residual targets, projection, random signs)."""
+        """Lazy change of rows (whitening, residual targets, projection, random signs).
+
+        f  from a block of rows to a block of rows
+        """
         ...
 
     def persist(self) -> Samples:

@@ -17,7 +17,7 @@ from typing import Self
 
 import numpy as np
 
-from weightlift.errors import ArgumentError, NotFiniteError, ShapeError, SingularError
+from weightlift.errors import ArgumentError, NotFiniteError, ShapeError, SingularError, warn
 from weightlift.namespaces import array_namespace, as_like, matmul_transposed, to_numpy
 from weightlift.network import Network
 from weightlift.samples.limits import LIMITS
@@ -34,7 +34,10 @@ class Whitening:
 
     @classmethod
     def given(cls, mean: np.ndarray | None, covariance: np.ndarray | None, *, n_inputs: int) -> Whitening:
-        """From a known mean (zeros when None) and covariance (identity when None)."""
+        """From a known mean (zeros when None) and covariance (identity when None).
+
+        n_inputs  d
+        """
         mean = np.zeros(n_inputs) if mean is None else np.array(mean, dtype=np.float64)
         covariance = np.eye(n_inputs) if covariance is None else np.array(covariance, dtype=np.float64)
         if mean.shape != (n_inputs,):
@@ -42,18 +45,26 @@ class Whitening:
         if covariance.shape != (n_inputs, n_inputs):
             raise ShapeError(f"covariance must have shape ({n_inputs}, {n_inputs}), not {covariance.shape}.")
         if not (np.isfinite(mean).all() and np.isfinite(covariance).all()):
-            raise NotFiniteError("mean or covariance holds NaN or infinity.")
+            raise NotFiniteError("mean and covariance must be finite; one holds NaN or infinity.")
         if not np.allclose(covariance, covariance.T, rtol=1e-10, atol=1e-12 * np.abs(covariance).max()):
             raise ArgumentError("covariance must be symmetric.")
         return cls(mean, covariance, _inverse_root(mean, covariance))
 
     @classmethod
     def estimated(cls, samples: Samples) -> Whitening:
-        """From the rows' own mean and covariance (divisor Σw), in one pass."""
+        """From the rows' own mean and covariance (divisor Σw), in one pass.
+
+        samples  rows, as `samples.open` gives them
+        """
         with np.errstate(over="ignore", invalid="ignore"):
             _, mean, scatter = (to_numpy(s) for s in samples.fold(Covariance(samples.d)))
         if not np.isfinite(scatter).all():
             raise NotFiniteError("X has values whose squares overflow; divide its columns by their sizes.")
+        size = np.maximum(np.abs(mean), np.sqrt(np.abs(np.diagonal(scatter)) / samples.total))
+        tiny = np.flatnonzero((size > 0) & (size < LIMITS.least_size))
+        if tiny.size:
+            found = f"column {int(tiny[0])} of X has the size {size[tiny[0]]:.0e}, whose square vanishes"
+            raise ArgumentError(f"{found}; divide it by that.")
         return cls.given(mean, scatter / samples.total, n_inputs=samples.d)
 
     def __call__(self, block: Block) -> Block:
@@ -79,7 +90,11 @@ class Scaling:
 
     @classmethod
     def estimated(cls, X: np.ndarray, w: np.ndarray | None, *, centred: bool) -> Self:
-        """Means (zero unless centred) and root mean squares about them; what only rounding makes vary has no spread."""
+        """Means (zero unless centred) and root mean squares about them; what only rounding makes vary has no spread.
+
+        X  (n, d)
+        w  (n,) weights, or None
+        """
         size = power_of_two(np.max(np.abs(X), axis=0))
         Z = X / size
         mean = np.average(Z, axis=0, weights=w) if centred else np.zeros(X.shape[1])
@@ -89,7 +104,10 @@ class Scaling:
 
     @classmethod
     def shift(cls, mean: np.ndarray) -> Self:
-        """x → x − μ."""
+        """x → x − μ.
+
+        mean  μ (d,)
+        """
         return cls(mean, np.ones(len(mean)))
 
     def __call__(self, block: Block) -> Block:
@@ -97,7 +115,10 @@ class Scaling:
         return replace(block, X=(block.X - mean) / spread)
 
     def inputs(self, X: np.ndarray) -> np.ndarray:
-        """The map on an array of the host."""
+        """The map on an array of the host.
+
+        X  (n, d)
+        """
         return np.asarray((X - self.mean) / np.where(self.spread > 0, self.spread, np.inf))
 
     def on_network(self, network: Network) -> Network:
@@ -120,14 +141,33 @@ class Standardized:
 
     @classmethod
     def of(cls, samples: Samples, *, centred: bool) -> Self:
-        """Unit covariance, and zero mean where `centred`; a singular covariance raises a SingularError."""
+        """Unit covariance, and zero mean where `centred`; a singular covariance raises a SingularError.
+
+        samples  rows, as `samples.open` gives them
+        """
         found, zero = Whitening.estimated(samples), np.zeros(samples.d)
         mean, whitening = (zero, found) if centred else (found.mean @ found.root, replace(found, mean=zero))
         return cls(samples.map(whitening).persist(), mean, whitening)
 
     @classmethod
+    def or_unchanged(cls, samples: Samples, *, centred: bool) -> Self:
+        """The same; inputs of a singular covariance stay as they are, with a warning.
+
+        samples  rows, as `samples.open` gives them
+        centred  whether the mean is taken off
+        """
+        try:
+            return cls.of(samples, centred=centred)
+        except SingularError as error:
+            warn(f"{error} Inputs are left as they are.")
+            return cls.unchanged(samples)
+
+    @classmethod
     def unchanged(cls, samples: Samples) -> Self:
-        """The rows as they are, taken for standard ones."""
+        """The rows as they are, taken for standard ones.
+
+        samples  rows, as `samples.open` gives them
+        """
         return cls(samples, np.zeros(samples.d), None)
 
     @property

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from weightlift.errors import OutOfMemoryError, TooFewRowsError
 from weightlift.namespaces import NUMPY, Array, Namespace, array_namespace, memory_of, on_host, out_of_memory, release_memory
+from weightlift.samples.columns import NO_NAMES, Columns
 from weightlift.samples.keys import intervals, uniforms
 from weightlift.samples.limits import LIMITS
 from weightlift.samples.protocol import Block, Map, Samples, Statistic, Sums
@@ -38,6 +39,7 @@ class Stream(ABC):
 
     maps: tuple[Map, ...] = ()
     parts: tuple[Part, ...] = ()
+    columns: Columns = NO_NAMES  # names of the raw rows' columns
 
     @property
     @abstractmethod
@@ -98,19 +100,15 @@ class Stream(ABC):
                 if not out_of_memory(error):
                     raise
                 if rows <= LIMITS.least_rows:
-                    name = type(statistic).__name__
                     raise OutOfMemoryError(
-                        f"{self.device} has no memory for {name} on {rows} rows at a time ({error}); free memory on it, use "
+                        f"{self.device} has no memory for sums over {rows} rows at a time ({error}); free memory on it, use "
                         "fewer units or starts at once, or move the data to the processor's memory."
                     ) from None
             rows = max(LIMITS.least_rows, rows // 4)  # after the handler, whose traceback holds on to the arrays
             release_memory(self.xp)
 
     def mean(self, statistic: Statistic) -> Sums:
-        total = self.total
-        if not total > 0:
-            raise TooFewRowsError("the rows' weights sum to zero; nothing can be averaged.")
-        return tuple(s / total for s in self.fold(statistic))
+        return averages(self.fold(statistic), self.total)
 
     def split(self, *fractions: float, seed: int) -> tuple[Self, ...]:
         return tuple(replace(self, parts=(*self.parts, Part(seed, low, high))) for low, high in intervals(fractions))
@@ -169,6 +167,13 @@ def merge_of(statistic: Statistic) -> Callable[[Sums, Sums], Sums]:
     """The statistic's own merge, or addition."""
     merge: Callable[[Sums, Sums], Sums] = getattr(statistic, "merge", _add)
     return merge
+
+
+def averages(sums: Sums, total: float) -> Sums:
+    """Sums over rows of that total weight, divided by it."""
+    if not total > 0:
+        raise TooFewRowsError("the rows' weights sum to zero; nothing can be averaged.")
+    return tuple(s / total for s in sums)
 
 
 def finished(statistic: Statistic, sums: Sums) -> Sums:

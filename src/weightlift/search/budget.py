@@ -26,7 +26,10 @@ class Budget:
 
     @classmethod
     def within(cls, max_work: float, seconds: float | None) -> Self:
-        """So much work, and so many seconds from now; None is for ever."""
+        """So much work, and so many seconds from now; None is for ever.
+
+        max_work  Gauss–Newton steps of one start
+        """
         return cls(max_work, math.inf if seconds is None else time.perf_counter() + seconds)
 
     def late(self) -> bool:

@@ -2,7 +2,8 @@
 
 Round   a batch of random starts descends by Gauss–Newton on a softened φ that is sharpened in stages; half of them are
         dropped on the way. The best are perturbed and reheated, again and again; now and then fresh or wider ones join.
-        Many units of a kinked φ are first sought as hyperplanes beside a linear function, one wide start at a time.
+        Many units of a kinked φ are first sought as hyperplanes beside a linear function, one wide start at a time. Where φ
+        is not homogeneous, a ridge that falls to zero takes the place of the softening: `shrinkage`.
 Stop    when the caller is content, when fresh batches keep ending in the same minimum, or when the budget is
         spent.
 Needs   nothing of the inputs' law: the search is least squares alone. More rows than parameters.
@@ -34,8 +35,10 @@ from weightlift.search.budget import Budget
 from weightlift.search.consolidate import consolidate
 from weightlift.search.hyperplanes import hyperplanes, wide_enough
 from weightlift.search.narrowing import narrowed
+from weightlift.search.shrinkage import COOL, WARM, shaken, shrunk, small_students
 from weightlift.search.starts import perturbed, random_students
 
+SMOOTH_CYCLE = 3  # rounds of a φ that is not homogeneous: two fresh batches, and one of the best
 REFRESH = 6  # rounds from one fresh batch to the next
 HYPERPLANE_ROUNDS = 3  # of those, where hyperplanes are sought; most starts find them
 EXTRA_UNITS = (0, 1, 2)  # widths of successive fresh batches beyond the asked one, where the rows determine them
@@ -94,7 +97,16 @@ def candidates(
     budget: Budget,
     rng: np.random.Generator,
 ) -> Iterator[Candidate]:
-    """One candidate a round, the last with its `ending`; the caller judges those that `improved`, and stops when content."""
+    """One candidate a round, the last with its `ending`; the caller judges those that `improved`, and stops when content.
+
+    samples     rows, as `samples.open` gives them
+    n_units     k
+    activation  φ
+    bias        whether the biases are fitted
+    offset      whether c is fitted
+    budget      work and time for all rounds
+    rng         a generator
+    """
     shift = _constant_reflection(activation) and not offset
     search = _Search(
         samples,
@@ -144,6 +156,8 @@ class _Search:
         if self.wide and number % REFRESH < HYPERPLANE_ROUNDS:
             what, width, starts = "hyperplanes", self.wide, 1
             ranked, work = self._hyperplanes(budget)
+        elif self.activation.degree is None:
+            return self._shrunk(number % SMOOTH_CYCLE, pool, budget)
         elif number % REFRESH == 0 or pool is None:
             what, epoch = "fresh", number // REFRESH
             width = _width(self.samples, self.n_units, self.activation, epoch, self.bias)
@@ -158,6 +172,19 @@ class _Search:
             what, width, starts = "reheated", self.n_units, batch.shape[1]
             ranked, work = self._anneal(batch, budget, reheating=True)
         return Attempt(what, width, starts, work, float(ranked.risks[0])), ranked
+
+    def _shrunk(self, turn: int, pool: _Ranked | None, budget: Budget) -> tuple[Attempt, _Ranked]:
+        """Under falling ridges: fresh starts from large ones, from small ones, then the pool with some units small again."""
+        d, k, size = self.samples.d, self.n_units, math.sqrt(2 * self.energy)
+        if turn == SMOOTH_CYCLE - 1 and pool is not None:
+            what, batch = "reheated", shaken(pool.students, self.starts, bias=self.bias, size=size, rng=self.rng)
+        else:
+            what = "fresh"
+            batch = small_students(d, k, self.starts, self.activation, bias=self.bias, size=size, rng=self.rng)
+        batch, ridges = _affordable(batch, budget, 1.0), COOL if turn else WARM
+        fit, work = shrunk(self.samples, batch, ridges, free=self.free, energy=self.energy, budget=budget)
+        ranked = _Ranked.of(fit.students, fit.risks)
+        return Attempt(what, k, batch.shape[1], work, float(ranked.risks[0])), ranked
 
     def _weight(self, width: int) -> float:
         """Work of a step of one start that is wider than asked."""
@@ -184,8 +211,6 @@ class _Search:
         stages = annealing(self.activation, reheating=reheating)
         for number, stage in enumerate(stages):
             last = number == len(stages) - 1
-            if last and not stage.unit:
-                students = replace(students, W=students.W * stages[-2].gain, b=students.b * stages[-2].gain)
             steps = LAST_STEPS if last else REHEAT_STEPS if reheating else SOFT_STEPS
             fit = gauss_newton(
                 self.samples,
@@ -267,10 +292,10 @@ def _energy(samples: Samples, activation: Activation) -> float:
 
 
 def _batch_size(samples: Samples, n_units: int, activation: Activation, bias: bool) -> int:
-    """More starts the fewer rows there are a parameter; twice as many where lengths are free too."""
+    """More starts the fewer rows there are a parameter; under a ridge one in four succeeds even there."""
     ratio = samples.n / (n_units * _inputs(samples, activation, bias))
-    starts = 8 if ratio >= 2.2 else 16 if ratio >= 1.7 else 32
-    return starts if activation.degree else min(32, 2 * starts)
+    most = 32 if activation.degree else 16
+    return 8 if ratio >= 2.2 else 16 if ratio >= 1.7 else most
 
 
 def _width(samples: Samples, n_units: int, activation: Activation, epoch: int, bias: bool) -> int:

@@ -41,12 +41,12 @@ class Limits:
     rows: float = 1.25  # a parameter of the student; with fewer it interpolates, and there is nothing to narrow
     least: float = 1.2  # width, in units, from which a start is worth its cost
     units: int = 6  # … and units: fewer are found sooner by a batch of narrow starts
-    temperatures: tuple[float, ...] = (1.0, 0.5, 0.22, 0.11, 0.05)
+    temperatures: tuple[float, ...] = (1.0, 0.5, 0.22, 0.11, 0.05)  # of softened kinks, each about half of the last
     soft_steps: int = 25  # at most; fewer where
     soft_slow: float = 0.1  # … a step gains less than this share of the risk; 0.03 led to the same places
-    sharp_steps: int = 40
+    sharp_steps: int = 40  # at most, with the kinks themselves
     slow: float = 0.05  # of the risk: a step that gains less leaves the rest to the narrowing
-    last_steps: int = 30
+    last_steps: int = 30  # at most, of what the narrowing leaves
 
 
 LIMITS = Limits()

@@ -49,6 +49,20 @@ class Limits:
 LIMITS = Limits()
 
 
+@dataclass(frozen=True)
+class JointCandidate(Candidate):
+    """The best so far, and the survivors of the rounds since the last fresh batch, least risk first."""
+
+    survivors: tuple[tuple[float, Hidden], ...] = ()
+
+    def found_again(self, but: tuple[float, ...]) -> tuple[float, Hidden] | None:
+        """The deepest minimum that two survivors share, other than those of the risks `but`."""
+        for (risk, hidden), (other, _) in itertools.pairwise(self.survivors):
+            if other <= (1 + SAME_RISK) * risk and all(abs(risk - known) > SAME_RISK * known for known in but):
+                return risk, hidden
+        return None
+
+
 def joint_candidates(
     samples: Samples,
     n_units: int,
@@ -57,8 +71,8 @@ def joint_candidates(
     *,
     budget: Budget,
     rng: np.random.Generator,
-) -> Iterator[Candidate]:
-    """One candidate a round, the last with its `ending`, as `candidates` gives them."""
+) -> Iterator[JointCandidate]:
+    """One candidate a round, the last with its `ending`, as `candidates` gives them, and the minima of all survivors."""
     starts, until = _batch_size(samples, n_units, model), budget.deadline
     rounding = NEAR_ROUNDING * _energy(samples)
     attempts: tuple[Attempt, ...] = ()
@@ -84,7 +98,7 @@ def joint_candidates(
         improved = best is None or bool(fit.risks.min() < (1 - SAME_RISK) * best.risks.min())
         best = fit if best is None or improved else best
         ending = _ending(attempts, rounding, budget)
-        yield Candidate(best.network, float(best.risks.min()), improved, attempts, ending)
+        yield JointCandidate(best.network, float(best.risks.min()), improved, attempts, ending, tuple(pool))
         if ending is not None:
             return
 

@@ -57,7 +57,10 @@ class NoisyForms:
         return self.start / self.norm
 
     def error(self, n: float) -> float:
-        """λ²κ⁴K⁵ (‖W*‖² + ν²) d log N/N, of ‖W_T − W*‖²."""
+        """λ²κ⁴K⁵ (‖W*‖² + ν²) d log N/N, of ‖W_T − W*‖².
+
+        n  rows
+        """
         if not n > 1:
             raise ArgumentError(f"n must be above 1, not {n!r}.")
         return self.lambda_**2 * self.kappa**4 * self.n_units**5 * self.size * self.n_inputs * math.log(n) / n
@@ -66,6 +69,8 @@ class NoisyForms:
         """λκ³K² log(first²/ε): steps after which the optimisation error ‖W_T − W*‖² is at most ε, from ‖W₀ − W*‖ = `first`.
 
         first is `start` unless given; nothing is to be done where it is small enough.
+
+        epsilon  ε
         """
         first = self.start if first is None else first
         if not (epsilon > 0 and first >= 0):

@@ -201,12 +201,12 @@ def _check_unit_norms(tensors: dict[int, np.ndarray], n_units: int | None) -> No
                 "other lengths, or the tensor has coefficients; decompose it by `decompose`, which allows both."
             )
         if r is not None and round(trace) != n_units:
-            raise ArgumentError(f"n_units = {n_units}, but the full trace of the even tensor counts {round(trace)} units.")
+            raise ArgumentError(f"n_units must be {round(trace)}, as the full trace of the even tensor counts, not {n_units}.")
         r = float(round(trace))
     for order, T in tensors.items():
         size = float(np.linalg.norm(T))
         if r is not None and order and size > r * (1 + LIMITS.whole):
             raise ArgumentError(
                 f"the tensor of order {order} has norm {size:.6g}, and {r:g} powers of unit vectors at most {r:g} together: "
-                "these are not unit vectors, or n_units is too small."
+                "these must be unit vectors, or n_units is too small."
             )

@@ -6,8 +6,6 @@ bits, as one that was never interrupted (on the same processor, with the same li
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from dataclasses import dataclass
 from typing import Any
@@ -15,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from weightlift.errors import ArgumentError, FileFormatError
-from weightlift.files import read_checked, weightlift_header, write_atomically
+from weightlift.files import read_checked, sealed, unsealed, write_atomically
 from weightlift.refinement.sgd.limits import LIMITS
 from weightlift.refinement.sgd.measures import SUMS
 
-FORMAT, VERSION = "weightlift.sgd", 1
+FORMAT, VERSION = "weightlift.sgd", 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,46 +51,24 @@ class State:
 
 def save(path: str | os.PathLike[str], state: State, settings: dict[str, Any]) -> None:
     """Write state and settings; the settings are what a run that goes on must share."""
-    from safetensors.numpy import save as serialized
-
-    tensors = {"W": np.ascontiguousarray(state.W), "average": np.ascontiguousarray(state.average), **state.measured()}
-    header = {
-        "format": FORMAT, "version": VERSION, "steps": state.steps, "settings": settings, "sha256": _digest(tensors, settings)
-    }  # fmt: skip
-    write_atomically(path, serialized(tensors, metadata={"weightlift": json.dumps(header, sort_keys=True)}))
+    header = {"format": FORMAT, "version": VERSION, "steps": state.steps, "settings": settings}
+    write_atomically(path, sealed({"W": state.W, "average": state.average, **state.measured()}, header))
 
 
 def load(path: str | os.PathLike[str]) -> tuple[State, dict[str, Any]]:
     """State and settings of a file written by `save`; one that is truncated, altered or of another kind is refused."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load as deserialized
-
     content = read_checked(path, max_bytes=LIMITS.file_bytes)
-    header = weightlift_header(content, path, kind="a run", format=FORMAT, version=VERSION)
+    tensors, header = unsealed(content, path, kind="a run", format=FORMAT, version=VERSION)
     try:
-        tensors = deserialized(content)
-        settings = header["settings"]
-        intact = _digest(tensors, settings) == header["sha256"]
         ends, sums, nearest = (tensors[name] for name in ("ends", "sums", "nearest"))
         lists = ends.tolist(), list(sums), nearest.tolist()
-        state = State(tensors["W"], tensors["average"], int(header["steps"]), len(ends), *lists)
-    except (SafetensorError, KeyError, TypeError, ValueError) as error:
-        raise FileFormatError(f"{path}: the run cannot be read ({error}).") from error
-    if not intact:
-        raise FileFormatError(f"{path}: the run differs from the one that was saved (checksum). Remove the file to start anew.")
-    return state, settings
+        return State(tensors["W"], tensors["average"], int(header["steps"]), len(ends), *lists), header["settings"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise FileFormatError(f"{path}: the run cannot be read ({error}). Remove the file to start anew.") from error
 
 
 def check_same(path: str | os.PathLike[str], saved: dict[str, Any], asked: dict[str, Any]) -> None:
     """Refuse to go on with another start, step, window … than the run began with."""
     for name, value in asked.items():
         if saved.get(name) != value:
-            raise ArgumentError(f"checkpoint {path} belongs to a run with another {name}: pass the same, or name another file.")
-
-
-def _digest(tensors: dict[str, np.ndarray], settings: dict[str, Any]) -> str:
-    digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
-    for name in sorted(tensors):
-        digest.update(f"{name} {tensors[name].dtype} {tensors[name].shape}".encode())
-        digest.update(tensors[name].tobytes())
-    return digest.hexdigest()
+            raise ArgumentError(f"checkpoint {path} belongs to a run with another {name}; pass the same, or name another file.")

@@ -32,7 +32,7 @@ from weightlift.refinement.sgd import checkpoint as files
 from weightlift.refinement.sgd.checkpoint import State
 from weightlift.refinement.sgd.limits import LIMITS
 from weightlift.refinement.sgd.measures import SUMS, Windows, nearest_weight_distance, window_sums
-from weightlift.refinement.sgd.pieces import Stream, first_rows, pieces
+from weightlift.refinement.sgd.pieces import RowsInOrder, first_rows, pieces
 from weightlift.refinement.sgd.progress import Progress
 from weightlift.refinement.sgd.runners import Output, Piece, Runner, runner
 from weightlift.threads import limited
@@ -53,7 +53,7 @@ class StochasticDescent:
 
 
 def sgd(
-    stream: Stream,
+    stream: RowsInOrder,
     start: Network,
     *,
     step: float | str | Schedule = "stable",
@@ -79,6 +79,7 @@ def sgd(
     device      "cuda" runs on a GPU through PyTorch and Triton
     checkpoint  a file in which the run is kept, and from which it goes on where it is there already
     progress    True or False instead of a bar on terminals only
+    dtype       "float64" or "float32", of the weights and the arithmetic
 
     >>> from weightlift.samples import Fresh
     >>> from weightlift.teachers import haar
@@ -120,6 +121,10 @@ def stable_step(net: Network, X: np.ndarray, y: np.ndarray, w: np.ndarray | None
 
     For φ of degree q > 1 the gradients grow with the weights; where y is larger than the start's predictions, they are taken
     at the weights that are scaled up to the size of y.
+
+    net   where the run begins
+    X     (n, d) inputs
+    bias  whether the biases move
     """
     slopes = net.activation.derivative(X @ net.W + net.b)
     size = (np.sum(X * X, axis=1) + bias) * (slopes**2 @ net.a**2) * (1.0 if w is None else w)
@@ -143,7 +148,7 @@ class _StoppedError(Exception):
 class Run:
     """What is run, fixed before its first step."""
 
-    stream: Stream
+    stream: RowsInOrder
     start: Network
     total: int
     window: int
@@ -264,12 +269,12 @@ def _schedule(step: float | str | Schedule) -> Schedule:
     return lambda numbers: np.full(len(numbers), float(step))
 
 
-def _checked(stream: Stream, start: Network, steps: int | None, window: int) -> int:
+def _checked(stream: RowsInOrder, start: Network, steps: int | None, window: int) -> int:
     """The number of steps."""
     if not hasattr(stream, "blocks"):
         raise ArgumentError("stream must give blocks of rows: weightlift.samples.open(X, y), or samples.Fresh(network).")
     if stream.d != start.n_inputs:
-        raise ShapeError(f"start has {start.n_inputs} inputs, the stream's rows have {stream.d}.")
+        raise ShapeError(f"start has {start.n_inputs} inputs and the stream {stream.d}; they must agree.")
     if steps is None and stream.n == math.inf:
         raise ArgumentError("steps must be given, for the stream has no end.")
     total = int(stream.n) if steps is None else steps
@@ -284,7 +289,7 @@ def _check_options(start: Network, truth: Network | None, dtype: str, threads: i
     if start.a.ndim > 1 or start.V is not None:
         raise ArgumentError("start must have one output and no linear part for SGD; use refinement.variable_projection.")
     if truth is not None and truth.n_inputs != start.n_inputs:
-        raise ShapeError(f"truth has {truth.n_inputs} inputs, start has {start.n_inputs}.")
+        raise ShapeError(f"truth has {truth.n_inputs} inputs and start {start.n_inputs}; they must agree.")
     if dtype not in ("float32", "float64"):
         raise ArgumentError(f"dtype must be 'float32' or 'float64', not {dtype!r}.")
     count("threads", threads)

@@ -23,7 +23,10 @@ PANEL = 256  # estimates at a time: their products with 2,500 truths are 5 MB
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """Sums over consecutive windows of steps; the last window may be shorter."""
+    """Sums over consecutive windows of steps; the last window may be shorter.
+
+    norm_fit  (a, b) of y_LS = a + b‖x‖², where the run is not to be fitted
+    """
 
     ends: np.ndarray  # (m,) number of steps taken at the end of each window
     sums: np.ndarray  # (m, 8)
@@ -87,13 +90,16 @@ def nearest_weight_distance(estimate: np.ndarray, truth: np.ndarray) -> float:
 
     The nearest one is found by inner products; its distance is then a sum of squares, without cancellation.
 
+    estimate  (d, r̂)
+    truth     (d, r)
+
     >>> float(nearest_weight_distance(np.array([[0.0, 3.0]]), np.array([[1.0, 2.0]])))
     1.0
     """
     if estimate.ndim != 2 or truth.ndim != 2 or estimate.shape[0] != truth.shape[0]:
         raise ShapeError(f"weights must be columns of one length: {estimate.shape} against {truth.shape}.")
     if 0 in estimate.shape or 0 in truth.shape:
-        raise ArgumentError("there are no weights to compare.")
+        raise ArgumentError("estimate and truth must have at least one column each.")
     E, T = (np.ascontiguousarray(v.T, dtype=np.float64) for v in (estimate, truth))
     half_e, half_t = (0.5 * np.einsum("ij,ij->i", v, v) for v in (E, T))
     to_truth = np.empty(len(E), dtype=np.intp)

@@ -13,7 +13,7 @@ from weightlift.refinement.sgd.limits import LIMITS
 from weightlift.samples.protocol import Block
 
 
-class Stream(Protocol):
+class RowsInOrder(Protocol):
     """Rows in order: any Samples, or `samples.Fresh`."""
 
     @property
@@ -23,7 +23,7 @@ class Stream(Protocol):
     def blocks(self, rows: int, *, start: int = 0) -> Iterator[Block]: ...
 
 
-def pieces(stream: Stream, start: int, sizes: list[int], dtype: np.dtype[Any]) -> Iterator[tuple[Any, Any, Any]]:
+def pieces(stream: RowsInOrder, start: int, sizes: list[int], dtype: np.dtype[Any]) -> Iterator[tuple[Any, Any, Any]]:
     """Rows from `start` on in pieces of the given sizes, on the host, whatever the stream's blocks."""
     blocks = stream.blocks(LIMITS.piece, start=start)
     held: list[tuple[Any, Any, Any]] = []
@@ -47,7 +47,7 @@ def _host(block: Block, dtype: np.dtype[Any]) -> tuple[np.ndarray, np.ndarray, n
     return X, y, w[0] if w else None
 
 
-def first_rows(stream: Stream) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+def first_rows(stream: RowsInOrder) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     for block in stream.blocks(LIMITS.first_rows):
         return _host(block, np.dtype(np.float64))
-    raise ArgumentError("the stream has no rows.")
+    raise ArgumentError("the stream has no rows; give it some.")

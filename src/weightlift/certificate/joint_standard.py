@@ -1,0 +1,106 @@
+"""A joint fit in standard inputs and targets of one size, and the way back.
+
+    x̃ = (x − μ)/σ, ỹ = y/s:      w = w̃/σ, b = b̃ − ⟨w, μ⟩, V = Ṽ/σ, c = c̃ − Vᵀμ, then A, V and c times s.
+
+s belongs to the estimate, which minimises Σ w ‖r/s‖². `recover` takes the powers of two next to the outputs' sizes; a fit from
+elsewhere may have s = 1. Of the two the one at whose minimum the network is nearer is taken, in standard errors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from weightlift.certificate.limits import LIMITS
+from weightlift.certificate.standard import Standard
+from weightlift.evidence.stacked import TINY, ScaledTargets, Stacked, StackedInformation, target_moments
+from weightlift.network import Network
+from weightlift.refinement.variable_projection import Model
+from weightlift.samples import Samples
+
+
+@dataclass(frozen=True, eq=False)
+class StandardForm:
+    """The network as it was given, and that of the standard rows with its information there."""
+
+    raw: Stacked
+    rows: Samples
+    standard: Standard
+    scaled: ScaledTargets
+    information: StackedInformation
+
+    @classmethod
+    def of(cls, network: Network, samples: Samples, model: Model) -> StandardForm:
+        mean, covariance = target_moments(samples)
+        standard = Standard.of(samples, bias=model.bias and (model.offset or not model.linear))
+        inputs, raw = samples.map(standard), Stacked.of(network, model)
+        scales = [ScaledTargets.of(np.diagonal(covariance) + mean**2), ScaledTargets(np.ones(len(mean)))]
+        if len(set(scales[0].scale)) == 1:
+            scales = scales[:1]
+        forms = [cls._with(raw, inputs, standard, scaled) for scaled in scales]
+        return min(forms, key=lambda form: form.distance)
+
+    @classmethod
+    def _with(cls, raw: Stacked, inputs: Samples, standard: Standard, scaled: ScaledTargets) -> StandardForm:
+        rows = inputs.map(scaled).persist()
+        stacked = Stacked.of(standard.network(scaled.network(raw.network)), raw.model)
+        return cls(raw, rows, standard, scaled, StackedInformation.of(rows, stacked))
+
+    @property
+    def stacked(self) -> Stacked:
+        return self.information.stacked
+
+    @property
+    def noise(self) -> np.ndarray:
+        """Σ̂ = Σ w rrᵀ/(n − p/m) (m, m)."""
+        p, m = self.stacked.size, self.stacked.network.n_outputs
+        return np.asarray(self.information.squares / max(self.information.rows - p / m, 1.0))
+
+    @property
+    def distance(self) -> float:
+        """gᵀH⁻¹C⁻¹H⁻¹g, C the classical covariance: to the minimum, in squared standard errors."""
+        C = self.information.covariance(self.noise)
+        step = self.information.half_inverse.T @ self.information.gradient
+        scale = np.sqrt(np.maximum(np.diagonal(C), TINY))
+        values, vectors = np.linalg.eigh(C / np.outer(scale, scale))
+        good = values > LIMITS.noiseless * values.max(initial=0.0)
+        return float((((vectors.T @ (step / scale)) ** 2)[good] / values[good]).sum())
+
+    @property
+    def half_inverse(self) -> np.ndarray:
+        """L (full, r) in raw coordinates."""
+        stacked, L, sizes = self.stacked, self.information.half_inverse, self.scaled.scale
+        model, d, k = stacked.model, stacked.network.n_inputs, stacked.network.n_units
+        units = L[: stacked.inner].reshape(stacked.inputs, k, L.shape[1]).copy()
+        units[:d] /= self.standard.scale[:, None, None]
+        if model.bias:
+            units[d] -= np.tensordot(self.standard.mean, units[:d], axes=1)
+        beta = L[stacked.inner :].reshape(len(stacked.beta), len(sizes), L.shape[1]).copy()
+        if model.linear:
+            beta[k : k + d] /= self.standard.scale[:, None, None]
+            if model.offset:
+                beta[-1] -= np.tensordot(self.standard.mean, beta[k : k + d], axes=1)
+        beta *= sizes[:, None]
+        return self.raw.in_slice(np.concatenate([v.reshape(-1, L.shape[1]) for v in (units, beta)]))
+
+    def raw_regions(self, regions: np.ndarray) -> np.ndarray:
+        """(r, k, q + m, q + m) of units in raw coordinates."""
+        raw, d, q = self.raw, self.raw.network.n_inputs, self.raw.inputs
+        m, degree = raw.network.n_outputs, raw.network.activation.degree
+        T = np.eye(q + m)
+        T[:d, :d] /= self.standard.scale
+        if raw.model.bias:
+            T[d, :d] = -self.standard.mean / self.standard.scale
+        T[q:, q:] *= self.scaled.scale
+        moved = T @ regions @ T.T
+        for i in range(raw.network.n_units if degree else 0):
+            inner = raw.hidden[:, i]
+            along = np.append(inner, np.zeros(m)) / max(float(inner @ inner), TINY)
+            P = np.eye(q + m) - np.outer(np.append(inner, -float(degree or 0) * raw.network.A[i]), along)
+            moved[:, i] = P @ moved[:, i] @ P.T
+        return np.asarray(moved)
+
+    def back(self, network: Network) -> Network:
+        """A network of the standard rows as one of the raw ones."""
+        return self.scaled.undo(self.standard.undo(network))

@@ -1,0 +1,169 @@
+"""Whether every unit is needed: what one unit less would cost, the others refitted.
+
+A Wald statistic of a unit, and of its difference to each other one, answers where the squared error is quadratic that far.
+Where it leaves a doubt the unit is taken away and the others are refitted; with D the change of f and r₀ its residual,
+
+    gain   Σ w (r₀² − r²)/σ²,      and, for noise whose size depends on x,      (Σ w D r₀)²/Σ (w D r/(1 − h))²,
+
+must both exceed what the best of (en/d)^d patterns of sides gains by chance. The second is a sum over its own spread: for
+errors with independent signs and a fixed D it exceeds t with probability 2 e^{−t/2} at most, whatever their sizes.
+Cost  O(k²q³) for the Wald statistics; the refit of as many networks of k − 1 units as there are doubtful ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from weightlift.certificate.limits import LIMITS
+from weightlift.certificate.scores import WhiteRows
+from weightlift.certificate.statement import Kind, Statement, Topic, named
+from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.information import Information
+from weightlift.evidence.rows import double
+from weightlift.namespaces import array_namespace, to_numpy
+from weightlift.network import Network
+from weightlift.refinement.gauss_newton import gauss_newton
+from weightlift.risk import Students
+from weightlift.samples import Block, Samples, Sums
+
+TINY = float(np.finfo(float).tiny)
+
+
+def significance(
+    samples: Samples,
+    information: Information,
+    covariances: tuple[np.ndarray, ...],
+    variance: float,
+    limit: float,
+    regions: np.ndarray,
+) -> Statement:
+    """The statement on units that fitting noise might have made, and on those that are elsewhere without one of these.
+
+    limit    what fitting noise gains by chance
+    regions  (2, k, q, q), outside of which a unit must not go where one that is not needed is taken away
+    """
+    gauge = information.gauge
+    needed = _wald_statistics(gauge, covariances, limit)
+    doubtful = np.flatnonzero(~(needed >= limit))
+    moved = np.zeros(len(needed), dtype=bool)
+    if doubtful.size and gauge.network.n_units > 1:
+        fit = without(samples, gauge, doubtful)
+        needed[doubtful] = losses(samples, information, fit, variance)
+        for at in np.flatnonzero(~(needed[doubtful] >= limit)):
+            rest = np.delete(np.arange(len(needed)), doubtful[at])
+            moved[rest] |= ~_within(gauge, rest, fit.network(int(at)), regions)
+    weak, least = tuple(np.flatnonzero(~(needed >= limit) | moved).tolist()), float(needed.min())
+    sentence = (
+        f"No unit is a product of noise: without any one Σ w r² is {least:.3g} σ² larger or more, {limit:.3g} by chance."
+        if not weak
+        else f"{named(weak)} not significant, or cannot be told apart; use fewer units or give more rows."
+    )
+    return Statement(Topic.SIGNIFICANCE, Kind.TESTED, not weak, sentence, least, limit, weak)
+
+
+def chance(gauge: Gauge, n: int) -> float:
+    """What the best of many patterns of sides gains in Σ w r²/σ² by chance, and 40 beyond it."""
+    d = gauge.network.n_inputs
+    return gauge.unit_size + 2 * (d + 1) * math.log(math.e * n / (d + 1)) + 40.0
+
+
+def without(samples: Samples, gauge: Gauge, units: np.ndarray) -> Students:
+    """The network without each of the units, the others refitted."""
+    net, scaled = gauge.network, gauge.network.activation.degree is not None
+    rest = [np.delete(np.arange(net.n_units), i) for i in units]
+    starts = Students.of(*(replace(net, W=net.W[:, j], a=net.a[j], b=net.b[j]) for j in rest))
+    free = "".join(dict.fromkeys(gauge.free.names + "a"))
+    return gauss_newton(samples, starts, free=free, unit=scaled, iterations=LIMITS.refit, tol=1e-6).students
+
+
+def losses(samples: Samples, information: Information, narrower: Students, variance: float) -> np.ndarray:
+    """What the fit loses with each of these networks in σ²: the smaller of the plain number and the robust one."""
+    statistic = Losses(information.gauge, information.half_inverse, narrower)
+    along, plain, spread = (to_numpy(v) for v in samples.fold(statistic))
+    return np.asarray(np.minimum(plain / max(variance, TINY), along**2 / np.maximum(spread, TINY)))
+
+
+@dataclass(frozen=True, eq=False)
+class Losses:
+    """Σ w D r₀, Σ w (r₀² − r²) and Σ (w D r/(1 − h))² of narrower networks f₀ = f + D, (S,) each."""
+
+    gauge: Gauge
+    half_inverse: np.ndarray
+    narrower: Students
+
+    @property
+    def floats_per_row(self) -> int:
+        _, S, k = self.narrower.shape
+        return 3 * self.gauge.size + 8 * self.gauge.network.n_units + 4 * S * k
+
+    def __call__(self, block: Block) -> Sums:
+        rows = WhiteRows.of(block, self.gauge, self.half_inverse)
+        X, y, _ = double(block)
+        xp = array_namespace(X)
+        students = self.narrower.like(X)
+        r = rows.r[:, None]
+        without = rows.root[:, None] * students.residuals(students.activation(students.preactivations(X)), y)
+        D = without - r
+        jackknife = D * r / rows.left[:, None]
+        return xp.sum(D * without, axis=0), xp.sum(without**2 - r**2, axis=0), xp.sum(jackknife**2, axis=0)
+
+
+def _within(gauge: Gauge, units: np.ndarray, narrower: Network, regions: np.ndarray) -> np.ndarray:
+    """(k − 1,) whether each unit of a network without one of them is within the region that it has beside it."""
+    other = Gauge.of(narrower, bias=gauge.free.b, offset=gauge.free.c)
+    found = []
+    for j, i in enumerate(units):
+        own, sign = gauge.unit(int(i))
+        gaps = [own - theta for theta, its in other.representatives(j) if its == sign]
+        known = [R[i] for R in regions if np.isfinite(R[i]).all()]
+        found.append(min((wald(gap, R) for gap in gaps for R in known if np.isfinite(gap).all()), default=math.inf) <= 1.0)
+    return np.array(found)
+
+
+def _wald_statistics(gauge: Gauge, covariances: tuple[np.ndarray, ...], limit: float) -> np.ndarray:
+    """(k,) the least of each unit's own and of its differences."""
+    least = np.array([_size(gauge, i, covariances) for i in range(gauge.network.n_units)])
+    for value, pair in _differences(gauge, covariances, limit):
+        least[list(pair)] = np.minimum(least[list(pair)], value)
+    return least
+
+
+def _size(gauge: Gauge, i: int, covariances: tuple[np.ndarray, ...]) -> float:
+    theta, at = gauge.theta, gauge.coordinates(i)
+    inner = at[:-1] if gauge.free.a else at
+    values = [wald(theta[inner], C[np.ix_(inner, inner)]) for C in covariances]
+    if gauge.free.a:
+        values += [theta[at[-1]] ** 2 / max(C[at[-1], at[-1]], TINY) for C in covariances]
+    return float(min(values))
+
+
+def _differences(gauge: Gauge, covariances: tuple[np.ndarray, ...], limit: float) -> Iterator[tuple[float, tuple[int, int]]]:
+    """Wald statistics of w_i ∓ w_j, of the pairs for which the trace of the covariance does not already show them apart."""
+    k, theta = gauge.network.n_units, gauge.theta
+    at = np.array([gauge.coordinates(i)[: gauge.free.inputs(gauge.network.n_inputs)] for i in range(k)])
+    V = theta[at]  # (k, q)
+    spread = np.max([[np.trace(C[np.ix_(a, a)]) for a in at] for C in covariances], axis=0)
+    for i in range(k):
+        for j in range(i):
+            # lengths do not separate two units of homogeneous φ: one is scaled to the other
+            ratio = 1.0 if gauge.free.a else float(np.linalg.norm(V[i])) / max(float(np.linalg.norm(V[j])), TINY)
+            for t in (ratio, -ratio):
+                delta = V[i] - t * V[j]
+                if delta @ delta >= 2 * limit * (spread[i] + t * t * spread[j]):
+                    continue
+                yield min(wald(delta, _difference(C, at[i], at[j], t)) for C in covariances), (j, i)
+
+
+def _difference(C: np.ndarray, left: np.ndarray, right: np.ndarray, t: float) -> np.ndarray:
+    cross = t * C[np.ix_(left, right)]
+    return np.asarray(C[np.ix_(left, left)] + t * t * C[np.ix_(right, right)] - cross - cross.T)
+
+
+def wald(delta: np.ndarray, covariance: np.ndarray) -> float:
+    scale = np.sqrt(np.maximum(np.diagonal(covariance), TINY))
+    values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
+    return float((((vectors.T @ (delta / scale)) ** 2) / np.maximum(values, 1e-12)).sum())

@@ -1,0 +1,311 @@
+"""Coordinates of a network with several outputs, or a linear part: the stacked Jacobian, its information, residuals' scores.
+
+θ = ((w, b) as (q, k), β = (A, V, c) as (f, m)), V and c where they are free. A row x has m residuals r = f(x) − y and m rows
+of J; with x̃ = (x, 1), F = [φ(z), x, 1] and a covariance Σ between the outputs
+
+    ∂r_o/∂(w, b)_pi = a_io φ′(zᵢ) x̃_p,      ∂r_o/∂β_fo′ = F_f δ_oo′,
+    Σ_rows Jᵀ Σ J = [ GᵀG ∘ (AΣAᵀ), GᵀF ∘ AΣ; ·, FᵀF ⊗ Σ ],      G the derivatives φ′(zᵢ) x̃_p,
+
+so that it costs the same for every m. For φ homogeneous of degree h the direction ((w, b), −h a) of a unit changes no value;
+the changes that are estimated and claimed are those with δ(w, b) ⟂ (w, b), and any inverse of JᵀJ is brought there by
+
+    Π = I − ν tᵀ/⟨t, ν⟩,      ν = ((w, b), −h a),  t = ((w, b), 0).
+
+Cost  three passes, O(n (qk)²/2), and O((qk + fm)³).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import scipy.linalg
+
+from weightlift.evidence.information import MAX_CONDITION
+from weightlift.namespaces import Array, array_namespace, as_like, matmul_transposed, to_numpy
+from weightlift.network import Network
+from weightlift.refinement.variable_projection import Features, Hidden, JointEquations, Model
+from weightlift.samples import Block, Covariance, Samples, Sums
+
+TINY = float(np.finfo(float).tiny)
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledTargets:
+    """y → y/s, s a power of two for each column: a fit then minds all of them alike, and loses no bit."""
+
+    scale: np.ndarray  # (m,)
+
+    @classmethod
+    def of(cls, squares: np.ndarray) -> ScaledTargets:
+        """From the columns' mean squares."""
+        return cls(np.exp2(np.round(0.5 * np.log2(np.where(squares > 0, squares, 1.0)))))
+
+    def __call__(self, block: Block) -> Block:
+        s = as_like(self.scale, block.X)
+        return replace(block, y=block.y / (s[0] if block.y.ndim == 1 else s))
+
+    def network(self, network: Network) -> Network:
+        """The network of the scaled targets."""
+        return ScaledTargets(1 / self.scale).undo(network)
+
+    def undo(self, network: Network) -> Network:
+        s = self.scale if network.a.ndim == 2 else self.scale[0]
+        return replace(network, a=network.a * s, c=network.c * s, V=None if network.V is None else network.V * s)
+
+
+def target_moments(rows: Samples) -> tuple[np.ndarray, np.ndarray]:
+    """Mean (m,) and covariance (m, m) of the targets."""
+    _, mean, scatter = (to_numpy(s) for s in rows.map(TargetsAlone()).fold(Covariance(rows.n_outputs or 1)))
+    return mean, scatter / rows.total
+
+
+@dataclass(frozen=True)
+class TargetsAlone:
+    """Rows whose inputs are the targets."""
+
+    def __call__(self, block: Block) -> Block:
+        return replace(block, X=block.y[:, None] if block.y.ndim == 1 else block.y)
+
+
+@dataclass(frozen=True, eq=False)
+class Combined:
+    """y → ⟨u, y⟩."""
+
+    u: np.ndarray  # (m,)
+
+    def __call__(self, block: Block) -> Block:
+        y = block.y[:, None] if block.y.ndim == 1 else block.y
+        return replace(block, y=array_namespace(y).matmul(y, as_like(self.u, y)))
+
+
+@dataclass(frozen=True, eq=False)
+class Stacked:
+    """The network, with a (k, m), and which of its parameters are coordinates."""
+
+    network: Network
+    model: Model
+
+    @classmethod
+    def of(cls, network: Network, model: Model) -> Stacked:
+        if network.a.ndim == 2:
+            return cls(network, model)
+        V = None if network.V is None else network.V[:, None]
+        return cls(replace(network, a=network.A, c=np.atleast_1d(network.c), V=V), model)
+
+    @property
+    def inputs(self) -> int:
+        """q, coordinates of a hidden unit."""
+        return self.model.inputs(self.network.n_inputs)
+
+    @property
+    def inner(self) -> int:
+        return self.inputs * self.network.n_units
+
+    @property
+    def full(self) -> int:
+        """Entries of θ."""
+        return self.inner + self.beta.size
+
+    @property
+    def homogeneous(self) -> bool:
+        return bool(self.network.activation.degree)
+
+    @property
+    def size(self) -> int:
+        """p, the number of parameters once scale is fixed."""
+        return self.full - self.homogeneous * self.network.n_units
+
+    @cached_property
+    def beta(self) -> np.ndarray:
+        """(f, m)."""
+        net = self.network
+        parts = [net.A, *([net.V] if self.model.linear and net.V is not None else [])]
+        return np.concatenate([*parts, *([np.atleast_1d(net.c)[None]] if self.model.offset else [])])
+
+    @cached_property
+    def hidden(self) -> np.ndarray:
+        """(q, k)."""
+        return np.concatenate([self.network.W, self.network.b[None]]) if self.model.bias else self.network.W
+
+    @property
+    def theta(self) -> np.ndarray:
+        return np.concatenate([self.hidden.reshape(-1), self.beta.reshape(-1)])
+
+    def coordinates(self, i: int) -> np.ndarray:
+        """Where those of unit i stand: w, b, then a (m,)."""
+        m = self.network.n_outputs
+        return np.concatenate([np.arange(self.inputs) * self.network.n_units + i, self.inner + i * m + np.arange(m)])
+
+    def perturbed(self, delta: np.ndarray) -> tuple[Hidden, np.ndarray]:
+        """Hidden layers and β at θ + δ, one for each row of δ (S, full)."""
+        net, d = self.network, self.network.n_inputs
+        theta = self.theta + delta
+        units = theta[:, : self.inner].reshape(len(delta), self.inputs, net.n_units)
+        b = units[:, d] if self.model.bias else np.tile(net.b, (len(delta), 1))
+        hidden = Hidden(np.ascontiguousarray(np.swapaxes(units[:, :d], 0, 1)), b, net.activation)
+        return hidden, theta[:, self.inner :].reshape(len(delta), *self.beta.shape)
+
+    def in_slice(self, L: np.ndarray) -> np.ndarray:
+        """Π L: every column a change with δ(w, b) ⟂ (w, b); L itself where φ has no scale."""
+        degree, k = self.network.activation.degree, self.network.n_units
+        if not degree:
+            return L
+        units = L[: self.inner].reshape(self.inputs, k, L.shape[1])
+        along = (self.hidden[:, :, None] * units).sum(axis=0) / np.maximum((self.hidden**2).sum(axis=0), TINY)[:, None]
+        moved = L.copy()
+        moved[: self.inner] -= (self.hidden[:, :, None] * along).reshape(self.inner, L.shape[1])
+        end = self.inner + self.network.a.size
+        outputs = self.network.a[:, :, None] * along[:, None, :]
+        moved[self.inner : end] += degree * outputs.reshape(self.network.a.size, L.shape[1])
+        return moved
+
+    def jacobian(self, X: Array) -> tuple[Array, Array]:
+        """J (rows, m, full) and f(x) (rows, m)."""
+        xp, net = array_namespace(X), self.network
+        n, m = X.shape[0], net.n_outputs
+        W, b, A, beta = (as_like(v, X) for v in (net.W, net.b, net.A, self.beta))
+        z = xp.matmul(X, W) + b
+        F = xp.concat([net.activation(z), self.model.beside(X)], axis=1)
+        Xt = xp.concat([X, xp.ones_like(X[:, :1])], axis=1) if self.model.bias else X
+        G = xp.reshape(Xt[:, :, None] * net.activation.derivative(z)[:, None, :], (n, self.inner))
+        # a of the unit that a coordinate belongs to, for every output: (m, inner)
+        outputs = xp.reshape(xp.matrix_transpose(A)[:, None, :] * xp.ones_like(Xt[:1, :])[:, :, None], (m, self.inner))
+        eye = as_like(np.eye(m), X)
+        linear = xp.reshape(F[:, None, :, None] * eye[None, :, None, :], (n, m, beta.shape[0] * m))
+        return xp.concat([G[:, None, :] * outputs, linear], axis=2), xp.matmul(F, beta)
+
+
+@dataclass(frozen=True, eq=False)
+class StackedRows:
+    """√w JL (rows, m, r), √w r (rows, m), √w: rows of J in coordinates where JᵀWJ is the identity."""
+
+    white: Array
+    residuals: Array
+    root: Array
+
+    @classmethod
+    def of(cls, block: Block, stacked: Stacked, L: np.ndarray) -> StackedRows:
+        xp = array_namespace(block.X)
+        X = xp.astype(block.X, xp.float64, copy=False)
+        y = xp.astype(block.y, xp.float64, copy=False)
+        root = xp.ones_like(X[:, 0]) if block.w is None else xp.sqrt(xp.astype(block.w, xp.float64))
+        J, values = stacked.jacobian(X)
+        n, m, size = J.shape
+        white = xp.reshape(xp.matmul(xp.reshape(J, (n * m, size)), as_like(L, X)), (n, m, L.shape[1]))
+        return cls(root[:, None, None] * white, root[:, None] * (values - (y[:, None] if y.ndim == 1 else y)), root)
+
+
+@dataclass(frozen=True, eq=False)
+class ResidualProducts:
+    """Σ w rrᵀ (m, m), Σ w y² (m,), Σ w² and the rows with w > 0."""
+
+    stacked: Stacked
+
+    @property
+    def floats_per_row(self) -> int:
+        return 4 * (self.stacked.network.n_units + self.stacked.network.n_outputs + self.stacked.network.n_inputs)
+
+    def __call__(self, block: Block) -> Sums:
+        xp = array_namespace(block.X)
+        y = block.y[:, None] if block.y.ndim == 1 else block.y
+        r = self.stacked.network.predict(block.X) - y
+        w = xp.ones_like(block.X[:, 0]) if block.w is None else block.w
+        weighted = w[:, None] * r
+        used = xp.astype(w > 0, xp.float64)
+        return matmul_transposed(weighted, r), xp.matmul(w, y * y), xp.sum(w * w), xp.sum(used)
+
+
+@dataclass(frozen=True, eq=False)
+class StackedInformation:
+    """Σ w JᵀJ by its parts, Σ w Jᵀr, and L with L Lᵀ an inverse of it on the changes that are estimated."""
+
+    stacked: Stacked
+    GG: np.ndarray  # (qk, qk)
+    GF: np.ndarray  # (qk, f)
+    FF: np.ndarray  # (f, f)
+    gradient: np.ndarray  # (full,)
+    squares: np.ndarray  # (m, m) Σ w rrᵀ
+    target: np.ndarray  # (m,) Σ w y²
+    total: float  # Σ w
+    effective: float  # (Σ w)²/Σ w²
+    rows: int  # with w > 0
+
+    @classmethod
+    def of(cls, samples: Samples, stacked: Stacked) -> StackedInformation:
+        hidden, beta = Hidden.of(stacked.network), stacked.beta
+        equations, features = JointEquations(hidden, beta[None], stacked.model), Features(hidden, stacked.model)
+        GG, GF, inner = np.zeros((1, 0, 0)), np.zeros((1, 0, len(beta))), np.zeros((1, 0))
+        if stacked.network.n_units:
+            GG, GF, inner = equations.assembled(tuple(to_numpy(s) for s in samples.fold(equations)))
+        sums = tuple(to_numpy(s) for s in samples.fold(features))
+        FF = features.gram(sums)[0]
+        gradient = np.concatenate([inner[0], (FF @ beta - features.target(sums)[0]).reshape(-1)])
+        squares, target, weights, rows = (to_numpy(s) for s in samples.fold(ResidualProducts(stacked)))
+        effective = samples.total**2 / max(float(weights), TINY)
+        return cls(stacked, GG[0], GF[0], FF, gradient, squares, target, samples.total, effective, int(rows))
+
+    @property
+    def rss(self) -> float:
+        return float(np.trace(self.squares))
+
+    def gram(self, covariance: np.ndarray | None = None) -> np.ndarray:
+        """Σ w JᵀΣJ (full, full), Σ the identity unless given."""
+        A, k, q = self.stacked.network.A, self.stacked.network.n_units, self.stacked.inputs
+        S = np.eye(A.shape[1]) if covariance is None else covariance
+        units = self.GG * np.tile(A @ S @ A.T, (q, q))
+        AS = np.tile(A @ S, (q, 1))  # (qk, m)
+        cross = (self.GF[:, :, None] * AS[:, None, :]).reshape(q * k, self.GF.shape[1] * A.shape[1])
+        return np.block([[units, cross], [cross.T, np.kron(self.FF, S)]])
+
+    @cached_property
+    def _spectrum(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Eigenvalues and vectors of JᵀJ with unit diagonal, scale fixed, and the inverse roots of its diagonal."""
+        H = self.gram()
+        diagonal = np.diagonal(H)
+        alive = diagonal > 1e-14 * max(float(diagonal.max()), TINY)
+        root = np.sqrt(np.where(alive, diagonal, 1.0))
+        scaled = H / root[:, None] / root
+        if self.stacked.homogeneous:
+            T = self._lengths(root)
+            scaled = scaled + T @ T.T
+        values, vectors = scipy.linalg.eigh(0.5 * (scaled + scaled.T))
+        return values, vectors, 1 / root
+
+    def _lengths(self, root: np.ndarray) -> np.ndarray:
+        """(full, k) unit columns along (wᵢ, bᵢ) in scaled coordinates: the direction that no value depends on is among them."""
+        units, k = self.stacked.hidden, self.stacked.network.n_units
+        T = np.zeros((self.stacked.full, k))
+        T[np.arange(units.size), np.tile(np.arange(k), len(units))] = units.reshape(-1) * root[: units.size]
+        return np.asarray(T / np.maximum(np.linalg.norm(T, axis=0), TINY))
+
+    @property
+    def condition(self) -> float:
+        values = self._spectrum[0]
+        return float(values[-1] / max(values[0], TINY)) if values[0] > 0 else math.inf
+
+    @property
+    def _determined(self) -> np.ndarray:
+        values = self._spectrum[0]
+        return np.asarray(values > values[-1] / MAX_CONDITION)
+
+    @cached_property
+    def half_inverse(self) -> np.ndarray:
+        """(full, r): L on the directions that the rows determine."""
+        values, vectors, scale = self._spectrum
+        good = self._determined
+        return self.stacked.in_slice(scale[:, None] * vectors[:, good] / np.sqrt(values[good]))
+
+    def weak(self, share: float) -> tuple[int, ...]:
+        """Units with a larger share in directions that the rows do not determine."""
+        _, vectors, _ = self._spectrum
+        mass = (vectors[:, ~self._determined] ** 2).sum(axis=1)
+        units = range(self.stacked.network.n_units)
+        return tuple(i for i in units if mass[self.stacked.coordinates(i)].sum() > share)
+
+    def covariance(self, noise: np.ndarray) -> np.ndarray:
+        """H⁻¹ (Σ w JᵀΣJ) H⁻¹, Σ the outputs' covariance of a row of mean weight, in white coordinates: Lᵀ(…)L."""
+        L = self.half_inverse
+        return np.asarray(L.T @ self.gram(noise) @ L)

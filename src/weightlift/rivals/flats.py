@@ -1,0 +1,108 @@
+"""Rows on few flats, where units may take each other's places from one to the next.
+
+A unit u that is one of z₁ … z_m at every row puts each row on one of the hyperplanes u = zᵢ, and so all of them on a surface of
+degree m: the polynomial (u − z₁) ⋯ (u − z_m) vanishes on every row. Rows of a density lie on no such surface, once they are
+more than its coefficients. So either the monomials of degree two, of x̃ = (x, 1) or of x where biases are not fitted, are
+independent on the rows, or two units may have changed places; those of degree three likewise for three. Surfaces that bend,
+a sphere or inputs beside their squares, leave no exchange: there the flat that touches the surfaces at a row holds no others.
+Levels of discrete columns are such hyperplanes, and are looked at one by one (`discrete`); here the rows of the most common one
+stand for all.
+Cost  O(m²) for each of at most 1,024 rows, m monomials. Where those are more than the rows, neighbours show low flats alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+from weightlift.evidence.gauge import Gauge
+from weightlift.rivals.cells import inputs
+from weightlift.rivals.finding import Finding, Outcome
+from weightlift.rivals.limits import LIMITS
+from weightlift.rivals.trial import named
+
+
+def rows_on_flats(X: np.ndarray, gauge: Gauge, tolerance: float) -> Finding | None:
+    """Units that may have changed places, as far as the rows' shape says; tolerance: of output weights that count as one."""
+    units = exchangeable(gauge, tolerance)
+    x = _of_one_level(X, gauge)
+    size = np.sqrt(np.mean(x**2, axis=0))
+    x = x[:, size > 0] / size[size > 0]
+    for degree in range(2, 1 + min(3, len(units))):
+        few = math.comb(x.shape[1] + degree - 1, degree) > len(x) - LIMITS.spare
+        if dependent_neighbours(x) if few else touching(x, vanishing(x, degree), degree) > 1:
+            sentence = f"The rows lie on few flats, from one to the next of which {named(units)} may take each other's places."
+            return Finding(Outcome.UNEXAMINED, f"{sentence} Give rows elsewhere.", units=units)
+        if few:
+            break
+    return None
+
+
+def exchangeable(gauge: Gauge, tolerance: float) -> tuple[int, ...]:
+    """Units with the output weight of another, or the opposite one where φ(−z) = −φ(z) + p(z)."""
+    a, reflection = gauge.network.a, gauge.network.activation.reflection
+    sizes = np.abs(a) if reflection is not None and reflection[0] < 0 else a
+    same = np.abs(sizes[:, None] - sizes) <= max(tolerance, LIMITS.same) * np.maximum(np.abs(a)[:, None], np.abs(a))
+    return tuple(np.flatnonzero(same.sum(axis=1) > 1).tolist())
+
+
+def _of_one_level(X: np.ndarray, gauge: Gauge) -> np.ndarray:
+    """x̃ of the rows with the most common level of discrete columns; one that is zero on some rows alone is none."""
+    single = np.array([np.sum(np.unique(column, return_counts=True)[1] == 1) for column in X.T])
+    discrete = (single <= LIMITS.atom * len(X)) & (np.ptp(X, axis=0) > 0)
+    if not discrete.any():
+        return inputs(X, gauge)
+    _, level, sizes = np.unique(X[:, discrete], axis=0, return_inverse=True, return_counts=True)
+    X = X[level.ravel() == np.argmax(sizes)][:, ~discrete]
+    return np.hstack([X, np.ones((len(X), 1))])
+
+
+def vanishing(x: np.ndarray, degree: int) -> np.ndarray:
+    """(s, monomials) coefficients of the polynomials of this degree, homogeneous in x (n, q), that vanish on all rows."""
+    index = np.array(_indices(x.shape[1], degree))
+    for rows in (x[: len(index) + LIMITS.listed_rows], x):  # what does not vanish on some rows does not on all
+        M = np.prod(rows[:, index], axis=2)
+        length = np.linalg.norm(M, axis=0)
+        length = np.where(length > 0, length, 1.0)
+        if np.abs(np.diagonal(np.linalg.qr(M / length, mode="r"))).min() > LIMITS.independent:
+            return np.zeros((0, len(index)))
+    _, sizes, vectors = np.linalg.svd(M / length, full_matrices=False)
+    return np.asarray(vectors[sizes <= LIMITS.independent * sizes[0]] / length)
+
+
+def touching(x: np.ndarray, polynomials: np.ndarray, degree: int) -> int:
+    """The most rows beyond its dimension on a flat that touches all the surfaces at a row, of some; a flat surface has many."""
+    if not len(polynomials):
+        return 0
+    most, index = 0, _indices(x.shape[1], degree)
+    for row in x[:: max(1, len(x) // LIMITS.touched)]:
+        normals = np.zeros((len(polynomials), x.shape[1]))
+        for at, coefficients in zip(index, polynomials.T, strict=True):
+            for place in range(degree):
+                normals[:, at[place]] += coefficients * np.prod(row[at[:place] + at[place + 1 :]])
+        size = np.linalg.norm(normals, axis=1)
+        normals = normals[size > LIMITS.same * size.max(initial=0.0)]
+        off = np.abs(x @ normals.T) / np.linalg.norm(normals, axis=1)
+        rows = int(np.sum((off <= LIMITS.same * np.linalg.norm(x, axis=1)[:, None]).all(axis=1)))
+        most = max(most, rows - x.shape[1] + int(np.linalg.matrix_rank(normals, LIMITS.same)))
+    return most
+
+
+def dependent_neighbours(x: np.ndarray) -> bool:
+    """Whether the differences of some row to as many neighbours as there are inputs depend on each other: lines, low flats."""
+    q = x.shape[1]
+    if len(x) <= q:
+        return False
+    for row in x[:: max(1, len(x) // LIMITS.touched)]:
+        gaps = x - row
+        near = np.argsort((gaps**2).sum(axis=1), kind="stable")[1 : 1 + q - bool(np.ptp(x[:, -1]) == 0)]
+        columns = gaps[near].T / np.maximum(np.linalg.norm(gaps[near], axis=1), np.finfo(float).tiny)
+        if np.abs(np.diagonal(np.linalg.qr(columns, mode="r"))).min() <= LIMITS.independent:
+            return True
+    return False
+
+
+def _indices(q: int, degree: int) -> list[list[int]]:
+    return [list(index) for index in itertools.combinations_with_replacement(range(q), degree)]

@@ -1,0 +1,37 @@
+"""Constructions that leave a second network, one instance of each: `python -m benchmarks.rivals_attack` has hundreds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from benchmarks.rivals_attack import CONSTRUCTIONS, Instance, judged, verdict
+
+from weightlift import Network
+from weightlift.certificate import certify
+
+SEEDS = {"held_out_copies": 1}  # held-out rows on the rays of fitted ones
+WAITING: set[str] = set()
+
+
+def marked(name: str) -> Any:
+    return pytest.param(name, marks=pytest.mark.xfail(strict=True)) if name in WAITING else name
+
+
+@pytest.mark.parametrize("name", [marked(name) for name in CONSTRUCTIONS])
+def test_no_certificate_is_false(name: str) -> None:
+    told = judged(name, SEEDS.get(name, 0))
+    assert sum(told.values()) > 0
+    assert not told["FALSE"]
+    assert name != "control" or told["right"]
+
+
+def test_a_unit_in_which_two_networks_differ_may_not_be_certified() -> None:
+    rng = np.random.default_rng(0)
+    X, W = rng.standard_normal((80, 3)), rng.standard_normal((3, 2))
+    one = Network(W, np.ones(2))
+    instance = Instance(X, (one, Network(W * [1.0, -1.0], np.ones(2))))
+    assert verdict(instance, one, certify(one, X, one.predict(X))) == "FALSE"
+    same = Instance(X, (one, Network(W.copy(), np.ones(2))))
+    assert verdict(same, one, certify(one, X, one.predict(X))) == "refused"

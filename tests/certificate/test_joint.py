@@ -1,0 +1,154 @@
+"""Several outputs, or a linear part: rivals are looked for as with one output, and what is called proved is."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from benchmarks.rivals_attack import CENTRES, CONSTRUCTIONS, ONE, TWO, judged
+from tests.catalogue import KINDS
+
+import weightlift as wl
+from weightlift.activations import examples
+from weightlift.certificate import Kind, Status, Topic, certify
+
+OUTPUTS = np.outer(np.ones(3), [1.0, 2.0])
+
+
+def certified(net: wl.Network, truth: wl.Network, X: np.ndarray, **options: object) -> wl.Certificate:
+    return certify(net, X, truth.predict(X), **options)
+
+
+@pytest.mark.parametrize("linear", [False, True])
+@pytest.mark.parametrize("outputs", [np.ones(3), OUTPUTS])
+def test_rotated_twins_on_clusters_are_refused(outputs: np.ndarray, linear: bool) -> None:
+    rng = np.random.default_rng(0)
+    X = np.repeat(CENTRES, 60, axis=0) + 0.015 * rng.standard_normal((240, 3))
+    V = rng.standard_normal((3, *outputs.shape[1:])) if linear else None
+    one, two = (wl.Network(W, outputs, V=V) for W in (ONE, TWO))
+    assert not certified(one, one, X)
+    assert not certified(two, one, X)
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh", "softplus"])
+def test_units_that_exchange_their_halves_are_refused(activation: str) -> None:
+    rng = np.random.default_rng(1)
+    X = np.column_stack([2 * rng.standard_normal((200, 2)), rng.integers(0, 2, 200)])
+    w, b, u = (rng.standard_normal(2) for _ in range(3))
+    one = wl.Network(np.array([[*w, u[0]], [*w, u[1]]]).T, np.outer(np.ones(2), [1.0, -1.3]), b, activation=activation)
+    two = wl.Network(np.array([[*w, b[1] + u[1] - b[0]], [*w, b[0] + u[0] - b[1]]]).T, one.a, b, activation=activation)
+    assert not certified(one, one, X)
+    assert not certified(two, one, X)
+
+
+def test_held_out_rows_that_are_fitted_ones_or_their_mirror_images_prove_nothing() -> None:
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((10, 4))
+    net = wl.Network(rng.standard_normal((4, 2)), rng.standard_normal((2, 5)), activation="tanh")
+    for copies in (X, -X):
+        certificate = certified(net, net, X, heldout=(copies, net.predict(copies)))
+        assert certificate.heldout_rows == 0
+        assert Kind.PROVED not in {s.kind for s in certificate.statements if s.topic is Topic.RIVALS}
+    fresh = rng.standard_normal((3, 4))
+    assert certified(net, net, X, heldout=(fresh, net.predict(fresh))).heldout_rows == 3
+
+
+@pytest.mark.parametrize("outputs", [1, 6])
+def test_inputs_of_few_levels_determine_nothing(outputs: int) -> None:
+    X = np.array(list(itertools.product([0.0, 1.0], repeat=5)))
+    rng = np.random.default_rng(3)
+    a = rng.standard_normal(2) if outputs == 1 else rng.standard_normal((2, outputs))
+    net = wl.Network(rng.integers(-2, 3, (5, 2)) + 0.5, a, activation="tanh")
+    assert not certified(net, net, X)
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+def test_a_rotated_column_of_three_levels_lets_units_change_places(activation: str) -> None:
+    rng = np.random.default_rng(4)
+    X = np.column_stack([rng.standard_normal((400, 3)), rng.integers(0, 3, 400)])
+    Q, _ = np.linalg.qr(rng.standard_normal((4, 4)))
+    w = rng.standard_normal(3)
+    net = wl.Network(Q.T @ np.array([[*w, 1.0], [*w, -1.0]]).T, np.ones(2), np.array([-1.0, 1.0]), activation=activation)
+    assert not certified(net, net, X @ Q)
+
+
+def test_rows_none_of_which_is_clear_of_the_kinks_are_refused() -> None:
+    net = wl.Network(np.eye(2), np.ones(2))
+    one = np.column_stack([np.zeros(20), np.linspace(1, 2, 20)])
+    X = np.vstack([one, one[:, ::-1]])
+    assert not certified(net, net, X)
+
+
+@pytest.mark.parametrize("linear", [False, True])
+@pytest.mark.parametrize("activation", KINDS)
+def test_plain_rows_leave_no_rival(activation: str, linear: bool) -> None:
+    rng = np.random.default_rng(5)
+    V = rng.standard_normal((5, 2)) if linear else None
+    net = wl.Network(rng.standard_normal((5, 3)), rng.standard_normal((3, 2)), 0.3 * rng.standard_normal(3), 0.0, activation, V)
+    certificate = certified(net, net, rng.standard_normal((600, 5)), bias=True)
+    assert certificate.status is Status.EXACT
+    assert {s.kind for s in certificate.statements if s.topic is Topic.RIVALS} == {Kind.PROVED}
+    assert not certificate.proved  # the precision is to first order
+
+
+@pytest.mark.parametrize("phi", [phi for phi in examples() if phi.turns is not None], ids=lambda phi: phi.name)
+def test_the_slope_is_monotone_between_its_turns(phi: wl.activations.Activation) -> None:
+    ends = [-9.0, *phi.turns, 9.0]
+    for low, high in itertools.pairwise(ends):
+        steps = np.diff(phi.derivative(np.linspace(low, high, 4001)[1:-1]))
+        assert (steps >= -1e-15).all() or (steps <= 1e-15).all()
+
+
+@pytest.mark.parametrize("name", ["zero_set", "one_unit_more", "offset_withheld"])
+def test_the_headline_says_what_no_row_can_show(name: str) -> None:
+    assert name in CONSTRUCTIONS
+    assert not judged(name, 0)["FALSE"]
+
+
+def test_a_linear_part_alone_is_certified_by_its_rows() -> None:
+    rng = np.random.default_rng(0)
+    line = wl.Network(np.zeros((4, 0)), np.zeros((0, 2)), V=rng.normal(size=(4, 2)), c=[1.0, 2.0])
+    X = rng.normal(size=(30, 4))
+    assert wl.certify(line, X, line.predict(X)).status.name == "EXACT"
+    assert wl.certify(line, X[:5], line.predict(X[:5])).status.name == "FAILED"
+    assert wl.certify(line, X, line.predict(X) + 1.0).status.name == "FAILED"
+    assert wl.certify(line, X, line.predict(X)).symmetries == ()
+
+
+def test_standard_errors_of_a_line_are_those_of_regression() -> None:
+    """Against (XᵀX)⁻¹ with the scores of every output, HC1."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(50, 3))
+    F = np.column_stack([X, np.ones(50)])
+    Y = X @ rng.normal(size=(3, 2)) + rng.normal(size=(50, 2)) * (1 + np.abs(X[:, :1]))
+    beta = np.linalg.lstsq(F, Y)[0]
+    result = wl.certificate.inference(wl.Network(np.zeros((3, 0)), np.zeros((0, 2)), V=beta[:3], c=beta[3]), X, Y)
+    inverse = np.linalg.inv(F.T @ F)
+    residual = Y - F @ beta
+    for o in range(2):
+        scores = F * residual[:, [o]]
+        expected = np.sqrt(np.diag(100 / 92 * inverse @ scores.T @ scores @ inverse))
+        mine = np.append(result.standard_errors[:6].reshape(3, 2)[:, o], result.standard_errors[6 + o])
+        np.testing.assert_allclose(mine, expected, rtol=1e-9)
+
+
+def test_proportional_outputs_count_as_one() -> None:
+    """Rows x and −x, a sigmoid: half as many equations; two outputs of which one is a multiple of the other add none."""
+    attacks = CONSTRUCTIONS["mirrored"](np.random.default_rng(1))
+    for net in attacks.networks:
+        both = wl.Network(net.W, np.outer(net.a, [1.0, -0.7]), net.b, np.zeros(2), net.activation)
+        assert not certify(both, attacks.X, both.predict(attacks.X))
+
+
+def test_the_precision_counts_residuals_beside_their_bounds() -> None:
+    """Targets that are off by a few roundings are explained, and say less of the units."""
+    rng = np.random.default_rng(0)
+    units = wl.teachers.biased(4, 2, bias=0.3, activation="tanh", rng=1)
+    net = wl.teachers.several(units, 2, linear=True, rng=2)
+    X = rng.normal(size=(80, 4))
+    Y = net.predict(X)
+    plain, off = (certify(net, X, Z, bias=True) for Z in (Y, Y + 20 * np.finfo(float).eps * rng.choice([-1.0, 1.0], Y.shape)))
+    assert plain.status is off.status is Status.EXACT
+    assert off.rounding_level > 1.0
+    assert np.all(off.precision > 1.3 * plain.precision)

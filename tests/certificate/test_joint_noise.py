@@ -1,0 +1,36 @@
+"""What a noisy joint fit must be for its regions to hold."""
+
+from dataclasses import replace
+
+import numpy as np
+from tests.certificate.joint_cases import fit, noisy, teacher
+
+from weightlift.certificate import Topic, certify
+
+
+def test_a_network_beside_the_minimum_is_refused():
+    truth = teacher("tanh", 3, False)
+    X, Y = noisy(truth, 700, 4)
+    near = fit(truth, X, Y)
+    moved = certify(replace(near, a=near.a * 1.05), X, Y, bias=True, offset=True)
+    assert any(s.topic is Topic.MINIMUM and not s.holds for s in moved.statements)
+
+
+def test_few_rows_are_refused_however_many_outputs():
+    truth = teacher("tanh", 3, False)
+    X, Y = noisy(truth, 40, 4)
+    certificate = certify(truth, X, Y, bias=True, offset=True)
+    assert certificate.status.name == "FAILED"
+    assert "however many outputs" in " ".join(certificate.reasons)
+
+
+def test_a_unit_too_many_is_named():
+    truth = teacher("relu", 2, False)
+    wide = replace(
+        truth, W=np.hstack([truth.W, [[0.5], [0.5], [0.5], [0.5]]]), b=np.append(truth.b, 0.0),
+        a=np.vstack([truth.a, [[0.0, 0.0]]]),
+    )  # fmt: skip
+    X, Y = noisy(truth, 900, 6)
+    certificate = certify(fit(wide, X, Y), X, Y, bias=True, offset=True)
+    assert not certificate
+    assert any(2 in s.units or s.topic in (Topic.INFLUENCE, Topic.CURVATURE) for s in certificate.failing)

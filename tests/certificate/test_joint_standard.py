@@ -1,0 +1,29 @@
+"""Neither the outputs' sizes nor the inputs' units matter."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.certificate.joint_cases import fit, noisy, teacher
+
+from weightlift.certificate import certify
+
+
+def test_outputs_of_any_size_and_inputs_of_any_unit_change_nothing():
+    truth = teacher("relu", 2, True)
+    X, Y = noisy(truth, 500, 2)
+    plain = certify(fit(truth, X, Y), X, Y, bias=True, offset=True)
+    sizes, units, shift = np.array([2.0**-20, 2.0**12]), np.array([4.0, 1.0, 0.25, 16.0]), np.array([3.0, 0.0, -7.0, 1.0])
+    W = plain.network.W / units[:, None]
+    V = plain.network.V / units[:, None] * sizes
+    Z = X * units + shift
+    moved = replace(
+        plain.network, W=W, b=plain.network.b - shift @ W, a=plain.network.a * sizes,
+        V=V, c=plain.network.c * sizes - shift @ V,
+    )  # fmt: skip
+    again = certify(moved, Z, Y * sizes, bias=True, offset=True)
+    assert again.status is plain.status
+    # the same matrix, but for the rounding of shifted inputs and probes that are drawn in them
+    for number in ("p_value", "condition"):
+        assert getattr(again, number) == pytest.approx(getattr(plain, number), rel=0.3)
+    assert np.allclose(np.linalg.norm(again.regions[:, :, :4, :4], axis=(2, 3)) > 0, True)

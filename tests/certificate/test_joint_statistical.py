@@ -1,0 +1,48 @@
+"""Noisy targets of several outputs, or beside a linear part, certified."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.certificate.joint_cases import CASES, fit, noisy, teacher
+
+import weightlift as wl
+from weightlift.certificate import Topic, certify
+from weightlift.refinement.variable_projection import Model, variable_projection
+
+
+@pytest.mark.parametrize(("activation", "m", "linear"), CASES)
+def test_a_regular_fit_is_certified_and_holds_the_truth(activation, m, linear):
+    truth = teacher(activation, m, linear)
+    X, Y = noisy(truth, 700, 1)
+    certificate = certify(fit(truth, X, Y), X, Y, bias=True, offset=True)
+    assert certificate.status.name == "STATISTICAL", certificate
+    for wide in (False, True):
+        inside, partner = certificate.locate(truth, wide=wide)
+        assert inside.all()
+        assert partner.tolist() == [0, 1]
+    assert not certificate.locate(replace(truth, W=truth.W + 0.5), wide=False)[0].any()
+    assert certificate.noise_std == pytest.approx(np.sqrt(np.mean((Y - truth.predict(X)) ** 2)), rel=0.1)
+    assert certificate.detection_limit > 0
+    assert "outputs" in certificate.headline or "linear part" in certificate.headline
+
+
+def test_units_whose_reflection_changes_nothing_are_refused():
+    """Σ wᵢ = 0 with one a: reflecting all three adds a ⟨Σ wᵢ, x⟩ = 0 at every output."""
+    W = np.array([[1.0, 0.2, -1.2], [0.3, -1.0, 0.7], [0.5, 0.4, -0.9]])
+    truth = wl.Network(W, np.tile([1.0, -0.6], (3, 1)))
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 3))
+    Y = truth.predict(X) + 0.05 * rng.normal(size=(500, 2))
+    network = variable_projection(wl.samples.open(X, Y), truth, Model(bias=False), damping=1e-6, tol=1e-14).network
+    certificate = certify(network, X, Y)
+    assert certificate.status.name == "AMBIGUOUS"
+    assert any(s.topic is Topic.RIVALS and not s.holds for s in certificate.statements)
+
+
+def test_a_worse_minimum_is_told_from_the_least():
+    """Two units beside a third that is nowhere: the residuals show it, or a fresh unit explains them better."""
+    truth = teacher("relu", 2, False)
+    X, Y = noisy(truth, 600, 11)
+    elsewhere = replace(truth, W=np.column_stack([truth.W[:, 0], -truth.W[:, 1]]))
+    assert not certify(fit(elsewhere, X, Y), X, Y, bias=True, offset=True)

@@ -1,0 +1,66 @@
+"""Units that the fit needs, and units made of noise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.certificate.regularity import known, tanh_problem
+
+from weightlift import Network, Status, certify, draw, samples, teachers
+from weightlift.certificate.limits import LIMITS
+from weightlift.certificate.significance import chance, losses, without
+from weightlift.refinement.gauss_newton import gauss_newton
+
+
+def test_losses_are_those_of_a_refit(seed: int) -> None:
+    """Against a refit by hand of the network without a unit, and the robust number from arrays as long as the data."""
+    _, X, y, fit = tanh_problem(seed)
+    gauge, information, variance = known(fit, X, y)
+    found = losses(samples.open(X, y), information, without(samples.open(X, y), gauge, np.arange(3)), variance)
+    r = fit.predict(X) - y
+    H = information.half_inverse
+    J = np.hstack([X, np.ones((len(X), 1))])[:, :, None] * (fit.a * (1 - np.tanh(X @ fit.W + fit.b) ** 2))[:, None, :]
+    J = np.hstack([J.reshape(len(X), -1), np.tanh(X @ fit.W + fit.b)])
+    leverage = ((J @ H) ** 2).sum(axis=1)
+    for i in range(3):
+        rest = np.delete(np.arange(3), i)
+        start = Network(fit.W[:, rest], fit.a[rest], fit.b[rest], 0.0, "tanh")
+        less = gauss_newton(samples.open(X, y), start, free="Wab", iterations=LIMITS.refit, tol=1e-6).network
+        left = less.predict(X) - y
+        D = left - r
+        plain = (np.sum(left**2) - np.sum(r**2)) / variance
+        robust = np.sum(D * left) ** 2 / np.sum((D * r / (1 - leverage)) ** 2)
+        assert found[i] == pytest.approx(min(plain, robust), rel=1e-3)
+
+
+@pytest.mark.parametrize("law", ["gauss", "grows with x"])
+def test_a_unit_made_of_noise_loses_no_more_than_chance(seed: int, law: str) -> None:
+    """The best of many starts of a second unit, where the truth has one."""
+    rng = np.random.default_rng(seed)
+    truth = teachers.biased(3, 1, bias=0.5, activation="relu", rng=seed)
+    X = rng.standard_normal((300, 3))
+    y = truth.predict(X) + 0.1 * rng.standard_normal(300) * (np.exp(X[:, 0]) if law != "gauss" else 1.0)
+    W = rng.standard_normal((3, 12))
+    starts = [
+        Network(np.column_stack([truth.W, w]), [truth.a[0], 0.1], [truth.b[0], -w @ X[j]], 0.0, "relu")
+        for j, w in enumerate(W.T)
+    ]
+    fits = [gauss_newton(samples.open(X, y), start, free="Wb", iterations=60) for start in starts]
+    fit = min(fits, key=lambda found: float(found.risks.min())).network
+    gauge, information, variance = known(fit, X, y)
+    source = samples.open(X, y)
+    assert losses(source, information, without(source, gauge, np.arange(2)), variance).min() < chance(gauge, 300)
+    assert not certify(fit, X, y, bias=True)
+
+
+def test_nearly_parallel_units_of_a_right_fit_are_certified() -> None:
+    """The Wald statistic of their difference is below chance, the loss without one of them far above."""
+    rng = np.random.default_rng(3)
+    w = rng.standard_normal(4) / 2
+    W = np.column_stack([w, w + 0.35 * rng.standard_normal(4), rng.standard_normal(4)])
+    truth = Network(W, [1.0, 1.2, -0.9], [0.8, -0.9, 0.1], 0.0, "tanh")
+    X, y = draw(truth, 1500, noise_std=0.05, rng=4)
+    fit = gauss_newton(samples.open(X, y), truth, free="Wab", tol=1e-12, iterations=200).network
+    certificate = certify(fit, X, y)
+    assert certificate.status is Status.STATISTICAL, str(certificate)
+    assert certificate.locate(truth)[0].all()

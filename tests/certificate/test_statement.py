@@ -1,0 +1,70 @@
+"""Statements and the table: what each failure does to a status, and that units stand for themselves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from weightlift import draw, teachers
+from weightlift.certificate import Kind, Statement, Status, Topic, certify
+from weightlift.certificate.statement import CLAIMS, FATAL, UNITS, status_of_units
+
+
+def stated(topics: set[Topic], **failing: bool | None) -> list[Statement]:
+    return [Statement(topic, Kind.TESTED, failing.get(topic.name, True), topic.name.lower()) for topic in topics]
+
+
+@pytest.mark.parametrize(("topics", "status"), CLAIMS)
+@pytest.mark.parametrize("holds", [False, None])
+def test_every_failing_statement_has_its_consequence(topics: set[Topic], status: Status, holds: bool | None) -> None:
+    assert status_of_units(stated(topics), 3) == (status,) * 3
+    for topic in topics - {Topic.AGREEMENT, Topic.BOUNDED}:
+        expected = Status.FAILED if topic in FATAL else Status.AMBIGUOUS
+        assert status_of_units(stated(topics, **{topic.name: holds}), 3) == (expected,) * 3
+        rest = [s for s in stated(topics) if s.topic is not topic]
+        assert status_of_units(rest, 3) == (Status.FAILED,) * 3  # what was not stated was not examined
+
+
+def test_units_stand_for_themselves() -> None:
+    claim = stated(UNITS | {Topic.AGREEMENT})
+    doubt = Statement(Topic.RIVALS, Kind.TESTED, False, "another", units=(1,))
+    assert status_of_units([*claim, doubt], 3) == (Status.EXACT, Status.AMBIGUOUS, Status.EXACT)
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+@pytest.mark.parametrize("shift", [10.0, 1e5])
+def test_neither_origin_nor_units_of_the_inputs_matter(activation: str, shift: float, seed: int) -> None:
+    truth = teachers.biased(5, 2, bias=0.7, activation=activation, rng=seed)
+    X, _ = draw(truth, 300, rng=seed)
+    moved = replace(truth, b=truth.b - shift * truth.W.sum(axis=0))
+    certificate = certify(moved, X + shift, moved.predict(X + shift))
+    assert certificate.status is Status.EXACT
+    assert certificate.locate(moved)[0].all()
+    scale = 10.0 ** np.array([6.0, -6.0, 0.0, 3.0, -3.0])
+    scaled = replace(truth, W=truth.W / scale[:, None])
+    one, other = certify(scaled, X * scale, scaled.predict(X * scale)), certify(truth, X, truth.predict(X))
+    assert one.status is other.status is Status.EXACT
+    assert one.condition == pytest.approx(other.condition, rel=1.0)
+
+
+@pytest.mark.parametrize("rounding", ["single", "decimals"])
+def test_rounded_targets_have_bounded_errors(rounding: str, seed: int) -> None:
+    """More rows do not change the verdict, and the truth is inside."""
+    from weightlift import samples
+    from weightlift.refinement.gauss_newton import gauss_newton
+
+    truth = teachers.biased(4, 2, bias=0.7, activation="tanh", rng=seed)
+    for n in (150, 3000):
+        X, y = draw(truth, n, rng=seed)
+        y = y.astype(np.float32).astype(float) if rounding == "single" else np.round(y, 5)
+        net = gauss_newton(samples.open(X, y), truth, free="Wab", tol=1e-13).network
+        certificate = certify(net, X, y, bias=True)
+        assert certificate.status is Status.STATISTICAL, str(certificate)
+        assert certificate.evidence.quantum is not None
+        assert "confidence" not in certificate.headline  # a bound leaves no chance
+        assert certificate.locate(truth)[0].all()
+    off = replace(truth, W=truth.W * (1 + 1e-13))
+    X, y = draw(truth, 300, rng=seed)
+    assert certify(off, X, y, bias=True).evidence.quantum is None

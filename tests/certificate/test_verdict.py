@@ -1,0 +1,319 @@
+"""EXACT: precision that holds, and everything that must keep it from being said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.certificate.planted import problem
+from tests.contract.awkward import Awkward
+
+from weightlift import activations, draw, samples, teachers
+from weightlift.certificate import Certificate, Status, certify
+from weightlift.errors import ArgumentError, ShapeError
+from weightlift.identifiability import reflect
+from weightlift.network import Network
+from weightlift.refinement.gauss_newton import gauss_newton
+
+KINDS = [
+    ("relu", False),
+    ("relu", True),
+    ("leaky_relu", True),
+    ("squared_relu", False),
+    ("tanh", True),
+    ("sigmoid", False),
+    ("erf", True),
+]
+
+
+def moved(truth: Network, size: float, seed: int) -> Network:
+    rng = np.random.default_rng(seed)
+    b = truth.b * (1 + size * rng.standard_normal(truth.n_units))
+    return replace(truth, W=truth.W + size * rng.standard_normal(truth.W.shape), b=b)
+
+
+@pytest.mark.parametrize(("activation", "bias"), KINDS)
+def test_right_networks_are_exact_and_their_precision_holds(activation: str, bias: bool, seed: int) -> None:
+    truth, X, y = problem(activation, bias, seed)
+    free = "W" + ("b" if bias else "") + ("" if truth.activation.degree else "a")
+    net = gauss_newton(samples.open(X, y), moved(truth, 1e-2, seed), free=free).network
+    certificate = certify(net, X, y, bias=bias)
+    assert certificate.status is Status.EXACT, str(certificate)
+    assert certificate
+    inside, partner = certificate.locate(truth)
+    assert inside.all()
+    assert sorted(partner) == [0, 1]
+    assert certificate.precision is not None
+    assert net.equivalent(truth, tol=float(certificate.precision.max()))
+    assert certificate.precision.max() < 1e-8
+
+
+@pytest.mark.parametrize(("activation", "bias"), KINDS)
+@pytest.mark.parametrize("size", [1e-15, 1e-12, 1e-9, 1e-6, 1e-3, 1e-1])
+def test_perturbed_truths_are_within_the_precision_or_not_exact(activation: str, bias: bool, size: float) -> None:
+    truth, X, y = problem(activation, bias, 5)
+    certificate = certify(moved(truth, size, 6), X, y, bias=bias)
+    if certificate.status is Status.EXACT:
+        assert certificate.locate(truth)[0].all()
+        assert certificate.precision is not None
+        assert certificate.precision.max() < 100 * size + 1e-11
+    assert (certificate.status is Status.EXACT) == (size < 1e-8)  # from √ε one Gauss–Newton step ends at rounding level
+
+
+def test_precision_follows_the_conditioning() -> None:
+    """Two units at angle ε: the stated precision grows as 1/ε, and the true error stays below it."""
+    truth, X, _ = problem("relu", False, 0, rows=100)
+    stated = []
+    for angle in (0.5, 0.1):
+        W = np.column_stack([truth.W[:, 0], truth.W[:, 0] + angle * truth.W[:, 1]])
+        close = Network(W, [1.0, 1.0])
+        y = close.predict(X)
+        net = gauss_newton(samples.open(X, y), moved(close, 1e-4 * angle, 1)).network
+        certificate = certify(net, X, y)
+        assert certificate.precision is not None
+        stated.append(certificate.precision.max())
+        if certificate:
+            assert certificate.locate(close)[0].all()
+    assert stated[1] > 2 * stated[0]
+
+
+def test_too_few_rows_are_never_certified() -> None:
+    truth, X, y = problem("relu", True, 1)
+    p = 2 * 7
+    for n in (5, p - 1, p, p + 1, p + 7):
+        assert certify(truth, X[:n], y[:n]).status is Status.FAILED
+    certificate = certify(truth, X[: p + 1], y[: p + 1])
+    assert "rows" in certificate.reasons[0]
+    assert certificate.n_parameters == p
+
+
+def test_copies_and_rows_without_weight_do_not_count() -> None:
+    truth, X, y = problem("relu", False, 2)
+    p, few = 12, 11
+    assert certify(truth, np.tile(X[:few], (9, 1)), np.tile(y[:few], 9)).status is Status.FAILED
+    nearly = np.tile(X[:few], (9, 1)) * (1 + 2.2e-16 * np.random.default_rng(0).integers(-1, 2, (99, 6)))
+    assert certify(truth, nearly, np.tile(y[:few], 9)).status is Status.FAILED
+    w = (np.arange(len(X)) < p).astype(float)
+    assert certify(truth, X, y, sample_weight=w).status is Status.FAILED
+    wrong = np.where(np.arange(len(X)) < 60, y, 7.0)
+    w = (np.arange(len(X)) < 60).astype(float)
+    assert certify(truth, X, wrong, sample_weight=w).status is Status.EXACT
+    assert certify(truth, X, wrong).status is not Status.EXACT
+
+
+def test_weights_do_not_change_exactness() -> None:
+    truth, X, y = problem("tanh", True, 3)
+    w = 10 ** np.random.default_rng(0).uniform(-2, 2, len(X))
+    first, second = certify(truth, X, y, sample_weight=w), certify(truth, X, y, sample_weight=1e6 * w)
+    assert first.status is second.status is Status.EXACT
+    assert first.precision is not None
+    assert second.precision is not None
+    np.testing.assert_allclose(first.precision, second.precision, rtol=1e-6)
+
+
+def test_symmetric_networks_have_one_certificate(seed: int) -> None:
+    truth, X, y = problem("relu", True, seed)
+    same = replace(truth, W=truth.W[:, ::-1] * 3.0, b=truth.b[::-1] * 3.0, a=truth.a[::-1] / 3.0)
+    one, other = certify(truth, X, y), certify(same, X, y)
+    assert one.status is other.status is Status.EXACT
+    assert one.precision is not None
+    assert other.precision is not None
+    np.testing.assert_allclose(one.precision, other.precision[::-1], rtol=0.5)
+    assert one.locate(same)[0].all()
+    assert one.condition == pytest.approx(other.condition, rel=1e-6)
+
+
+def test_reflection_of_tanh_and_sigmoid_is_a_symmetry() -> None:
+    for name in ("tanh", "sigmoid"):
+        truth, X, y = problem(name, True, 4)
+        certificate = certify(reflect(truth, np.array([True, False])), X, y, offset=True)
+        assert certificate.status is Status.EXACT, str(certificate)
+        assert certificate.locate(truth)[0].all()
+        assert any("sign" in s or "reflection" in s for s in certificate.symmetries)
+
+
+def test_twins_are_ambiguous() -> None:
+    W = np.random.default_rng(0).standard_normal((4, 3))
+    W[:, 2] = -W[:, 0] - W[:, 1]
+    truth = Network(W, np.ones(3))
+    X, y = draw(truth, 200, rng=1)
+    for net in (truth, reflect(truth, np.ones(3, dtype=bool))):
+        certificate = certify(net, X, y)
+        assert certificate.status is Status.AMBIGUOUS
+        assert not certificate
+        assert certificate.ambiguous_units == (0, 1, 2)
+        assert certificate.sign_patterns is not None
+        np.testing.assert_array_equal(certificate.sign_patterns, [[True, True, True]])
+
+
+def test_a_twin_that_differs_above_rounding_is_not() -> None:
+    W = np.random.default_rng(0).standard_normal((4, 3))
+    W[:, 2] = -W[:, 0] - W[:, 1] + 1e-3
+    truth = Network(W, np.ones(3))
+    X, y = draw(truth, 200, rng=1)
+    assert certify(truth, X, y).status is Status.EXACT
+    assert certify(reflect(truth, np.ones(3, dtype=bool)), X, y).status is not Status.EXACT
+
+
+def test_redundant_units_are_named() -> None:
+    truth, X, y = problem("relu", False, 1, rows=20)
+    for extra, size in ((truth.W[:, 0], 0.5), (np.ones(6), 0.0)):
+        a = np.append(truth.a, size * truth.a[0])
+        a[0] *= 1 - size
+        certificate = certify(replace(truth, W=np.column_stack([truth.W, extra]), a=a, b=np.zeros(3)), X, y)
+        assert certificate.status is Status.AMBIGUOUS
+        assert 2 in certificate.ambiguous_units
+
+
+def test_a_unit_that_is_active_on_every_row_is_ambiguous() -> None:
+    truth, X, _ = problem("relu", True, 1, rows=20)
+    high = replace(truth, b=np.array([truth.b[0], 9.0]))
+    certificate = certify(high, X, high.predict(X))
+    assert certificate.status is Status.AMBIGUOUS
+    assert 1 in certificate.ambiguous_units  # and 0: what its reflection changes, an affine unit carries
+    low = replace(truth, b=np.array([truth.b[0], -9.0]))
+    assert certify(low, X, low.predict(X)).status is Status.AMBIGUOUS
+
+
+@pytest.mark.parametrize("name", ["linear", "quadratic"])
+def test_polynomials_are_unique_locally_only(name: str) -> None:
+    net = Network(np.random.default_rng(0).standard_normal((4, 1)), activation=name)
+    X, y = draw(net, 100, rng=1)
+    assert certify(net, X, y).status is Status.AMBIGUOUS
+
+
+@pytest.mark.parametrize("analytic", [False, True])
+def test_custom_activations_are_certified_by_tests(analytic: bool) -> None:
+    def slope(z: np.ndarray) -> np.ndarray:
+        return (1 - z * z) / (1 + z * z) ** 2
+
+    phi = activations.custom("bump", lambda z: z / (1 + z * z), slope, reflection=(-1, ()), analytic=analytic)
+    net = Network(np.random.default_rng(0).standard_normal((4, 2)), activation=phi)
+    X, y = draw(net, 200, rng=1)
+    certificate = certify(net, X, y)
+    assert certificate.status is Status.EXACT, str(certificate)
+    assert not certificate.proved
+    assert "tested, not proved" in certificate.headline
+    assert any("analytic" in line for line in certificate.assumptions) == analytic
+
+
+def test_rounded_targets_are_not_exact() -> None:
+    truth, X, y = problem("tanh", True, 2, rows=10)
+    assert certify(truth, X, y.astype(np.float32)).status is not Status.EXACT
+    assert certify(truth, X, np.round(y, 3)).status is not Status.EXACT
+    X32 = X.astype(np.float32)
+    assert certify(truth, X32, truth.predict(X32.astype(float))).status is Status.EXACT
+
+
+def test_rank_deficient_inputs_are_ambiguous() -> None:
+    truth, X, _ = problem("relu", True, 2, rows=10)
+    X[:, -1] = X[:, 0]
+    certificate = certify(truth, X, truth.predict(X))
+    assert certificate.status is Status.AMBIGUOUS
+    assert certificate.ambiguous_units == (0, 1)
+
+
+def test_scales_of_the_inputs_do_not_matter() -> None:
+    truth, X, y = problem("relu", True, 2)
+    scale = 10.0 ** np.arange(-3, 3)
+    certificate = certify(replace(truth, W=truth.W / scale[:, None]), X * scale, y)
+    assert certificate.status is Status.EXACT
+    assert certificate.condition == pytest.approx(certify(truth, X, y).condition, rel=1e-6)
+
+
+def test_every_namespace_and_source_gives_the_same(xp: Any, as_xp: Any) -> None:
+    truth, X, y = problem("relu", True, 3)
+    reference = certify(truth, X, y)
+    certificate = certify(truth, as_xp(X), as_xp(y))
+    _same(certificate, reference)
+    noisy = y + 0.01 * np.random.default_rng(0).standard_normal(len(y))
+    _same(certify(truth, as_xp(X), as_xp(noisy)), certify(truth, X, noisy))
+
+
+def test_awkward_blocks_give_the_same() -> None:
+    truth, X, y = problem("tanh", True, 3)
+    source = samples.open(X, y)
+    assert isinstance(source, samples.ArraySamples)
+    _same(certify(truth, Awkward(source)), certify(truth, source))
+
+
+def _same(one: Certificate, other: Certificate) -> None:
+    assert one.status is other.status
+    assert one.n_rows == other.n_rows
+    assert one.evidence.n_distinct == other.evidence.n_distinct
+    assert one.condition == pytest.approx(other.condition, rel=1e-6)
+    if other.precision is not None:
+        np.testing.assert_allclose(one.precision, other.precision, rtol=0.2)  # residuals at rounding level differ
+
+
+def test_arguments_are_checked() -> None:
+    truth, X, y = problem("relu", True, 3)
+    with pytest.raises(ShapeError, match="inputs"):
+        certify(truth, X[:, :3], y)
+    with pytest.raises(ArgumentError, match="biases"):
+        certify(truth, X, y, bias=False)
+    with pytest.raises(ArgumentError, match="offset"):
+        certify(replace(truth, c=1.0), X, y, offset=False)
+    with pytest.raises(ArgumentError, match="population"):
+        certify(truth, samples.population(truth))
+    with pytest.raises(ArgumentError, match="Network"):
+        certify(truth.W, X, y)
+
+
+def test_huge_values_fail_without_warnings() -> None:
+    truth, X, y = problem("squared_relu", False, 3)
+    certificate = certify(replace(truth, W=truth.W * 1e200), X, y)
+    assert certificate.status is Status.FAILED
+    assert certificate.reasons
+
+
+def test_it_prints() -> None:
+    truth, X, y = problem("relu", True, 3)
+    text = str(certify(truth, X, y, heldout=draw(truth, 50, rng=9)))
+    for word in ("EXACT", "rows", "parameters 14", "condition", "precision", "held-out", "order of the units", "scale"):
+        assert word in text
+
+
+def test_a_unit_saturated_on_every_row_is_not_determined(seed: int) -> None:
+    """Its derivatives are near 1e-161, their squares hardly above zero: nothing overflows on the way to AMBIGUOUS."""
+    truth = teachers.conditioned(4, 2, activation="sigmoid", rng=seed)
+    saturated = replace(truth, b=np.array([0.0, -370.0]))
+    X, _ = draw(truth, 100, rng=seed)
+    certificate = certify(saturated, X, saturated.predict(X), bias=True)
+    assert certificate.status is Status.AMBIGUOUS
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+def test_a_unit_below_rounding_does_not_withhold_the_others(activation: str) -> None:
+    truth = teachers.biased(8, 5, bias=0.5, activation=activation, rng=3)
+    faint = replace(truth, a=truth.a * np.array([1.0, 1.0, 1e-13, 1.0, 1.0]))
+    X = np.random.default_rng(4).standard_normal((500, 8))
+    certificate = certify(faint, X, faint.predict(X), bias=True)
+    assert certificate.certified_units == (0, 1, 3, 4), str(certificate)
+    assert certificate.locate(truth)[0][[0, 1, 3, 4]].all()
+
+
+def test_units_beside_loose_ones_may_be_reflected() -> None:
+    """Two units that are on at every row take up the linear function by which a reflected third one differs."""
+    W, b = np.array([[0.3, 0.1], [-0.2, 0.25], [1.0, 0.7]]).T, np.array([3.0, 3.0, 0.1])
+    X = np.random.default_rng(0).standard_normal((300, 2))
+    one = Network(W, [1.0, -1.0, 1.0], b, 0.0, "relu")
+    turned, moved = W * [1.0, 1.0, -1.0], b * [1.0, 1.0, -1.0]
+    turned[:, :2] += 0.5 * np.outer(W[:, 2], [1.0, -1.0])
+    moved[:2] += 0.5 * b[2] * np.array([1.0, -1.0]) + 4.0
+    other = Network(turned, [1.0, -1.0, 1.0], moved, 0.0, "relu")
+    np.testing.assert_allclose(other.predict(X), one.predict(X), atol=1e-12)
+    for net in (one, other):
+        assert certify(net, X, one.predict(X), bias=True).certified_units == ()
+
+
+def test_multiples_of_fitted_rows_are_not_held_out() -> None:
+    truth = teachers.conditioned(4, 2, activation="relu", rng=0)
+    X = np.random.default_rng(1).standard_normal((100, 4))
+    longer = 2.5 * X[:30]
+    told = certify(truth, X, truth.predict(X), heldout=(longer, truth.predict(longer)))
+    assert told.heldout_rows == 0
+    biased = replace(truth, b=np.array([0.1, 0.2]))
+    assert certify(biased, X, biased.predict(X), heldout=(longer, biased.predict(longer))).heldout_rows == 30

@@ -1,0 +1,49 @@
+"""Coordinates with the scale fixed: their Jacobians are derivatives."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.catalogue import UNIQUE
+
+from weightlift import teachers
+from weightlift.evidence.gauge import Gauge
+from weightlift.identifiability import count_parameters
+from weightlift.risk import Students
+
+
+@pytest.mark.parametrize("activation", UNIQUE)
+@pytest.mark.parametrize("offset", [False, True])
+def test_jacobian_is_the_derivative(activation: str, offset: bool, rng: np.random.Generator) -> None:
+    truth = replace(teachers.biased(3, 2, activation=activation, rng=1), c=0.4 if offset else 0.0)
+    gauge = Gauge.of(truth, bias=True, offset=offset)
+    assert gauge.size == count_parameters(truth, bias=True, offset=offset)
+    X = rng.standard_normal((50, 3))
+    students = Students.of(gauge.network)
+    J = gauge.jacobian(X, students.preactivations(X), students)
+    step = 1e-6 * np.eye(gauge.size)
+    up, down = gauge.perturbed(step), gauge.perturbed(-step)
+    numerical = [(up.network(i).predict(X) - down.network(i).predict(X)) / 2e-6 for i in range(gauge.size)]
+    smooth = np.abs(X @ gauge.network.W + gauge.network.b).min(axis=1) > 1e-4
+    np.testing.assert_allclose(J[smooth], np.array(numerical).T[smooth], atol=1e-8)
+
+
+@pytest.mark.parametrize("activation", ["relu", "squared_relu", "tanh"])
+def test_normal_form_jacobian_is_the_derivative(activation: str) -> None:
+    net = teachers.biased(4, 3, activation=activation, rng=2)
+    gauge = Gauge.of(replace(net, W=net.W * np.array([0.5, 1.0, 2.0])), bias=True, offset=False)
+    for i in range(3):
+        theta, sign = gauge.unit(i)
+        T = gauge.normal_form_jacobian(i)
+
+        def normal(v: np.ndarray, sign: float = sign) -> np.ndarray:
+            if gauge.free.a:
+                return v
+            length = np.linalg.norm(v[:4])
+            return np.append(v / length, sign * length ** float(gauge.network.activation.degree or 1.0))
+
+        steps = 1e-6 * np.eye(len(theta))
+        numerical = np.array([(normal(theta + s) - normal(theta - s)) / 2e-6 for s in steps]).T
+        np.testing.assert_allclose(T, numerical, atol=1e-8)

@@ -1,0 +1,60 @@
+"""Control variates take out what is known: the population stays, the variance falls."""
+
+import numpy as np
+import pytest
+
+from weightlift import moments, samples
+from weightlift.network import Network
+
+D, K = 4, 3
+
+
+def truth(activation, bias, rng):
+    return Network(rng.normal(size=(D, K)), rng.normal(size=K), bias * rng.normal(size=K), 0.4, activation)
+
+
+@pytest.mark.parametrize("implicit", [False, True])
+def test_linear_residual_is_orthogonal_to_one_and_x(rng, implicit):
+    X = rng.normal(size=(300, 6)) @ np.diag([1, 2, 1, 0.5, 1, 1]) + 0.3
+    y = X[:, 0] ** 2 + 3 * X[:, 1] + 1
+    source = samples.open(X, y, sample_weight=rng.uniform(0.5, 1.5, 300))
+    residual = moments.remove_linear(source, implicit=implicit)
+    block = next(residual.blocks(300))
+    F = np.hstack([np.ones((300, 1)), X])
+    np.testing.assert_allclose(F.T @ (block.w * block.y), 0, atol=1e-7 * np.abs(F.T @ y).max())
+
+
+def test_quadratic_residual_removes_quadratics_inside_v(rng):
+    X = rng.normal(size=(300, 6))
+    V = np.linalg.qr(rng.normal(size=(6, 2)))[0]
+    S = X @ V
+    y = 1 + S[:, 0] - S[:, 1] ** 2 + 3 * S[:, 0] * S[:, 1]
+    residual = moments.remove_quadratic(samples.open(X, y), V)
+    np.testing.assert_allclose(next(residual.blocks(300)).y, 0, atol=1e-11)
+    M1, M2 = moments.quadratic_fit(samples.open(X, y), V).moments
+    np.testing.assert_allclose(M1, [1, 0], atol=1e-11)  # E q s
+    np.testing.assert_allclose(M2, [[0, 3], [3, -2]], atol=1e-11)  # E q (ssᵀ − I)
+
+
+def test_control_variates_leave_the_population_alone(rng):
+    net = truth("relu", 0.0, rng)
+    V = np.linalg.qr(net.W)[0]
+    source = samples.population(net)
+    cleaned = moments.remove_quadratic(moments.remove_linear(source, implicit=True), V)
+    statistic = moments.HermiteMoment(D, 4, V)
+    np.testing.assert_array_equal(cleaned.mean(statistic)[0], source.mean(statistic)[0])
+
+
+def test_control_variates_lower_the_variance():
+    rng = np.random.default_rng(0)
+    net = Network(rng.normal(size=(10, 3)), activation="relu")
+    exact = samples.population(net).mean(moments.HermiteMoment(10, 2))[0]
+    errors = []
+    for _ in range(10):
+        X = rng.normal(size=(2000, 10))
+        source = samples.open(X, net.predict(X))
+        raw = source.mean(moments.HermiteMoment(10, 2))[0]
+        residual = moments.remove_linear(source).mean(moments.HermiteMoment(10, 2))[0]
+        errors.append([np.linalg.norm(raw - exact), np.linalg.norm(residual - exact)])
+    raw, residual = np.median(errors, axis=0)
+    assert residual < 0.5 * raw

@@ -1,0 +1,84 @@
+"""Normal equations are those of the Jacobian, dense, without a matrix, and projected."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import weightlift as wl
+from weightlift import samples
+from weightlift.namespaces import to_numpy
+from weightlift.network import Network
+from weightlift.refinement import gauss_newton
+from weightlift.refinement.gauss_newton import project_outputs
+from weightlift.refinement.normal_equations import Free, NormalEquations, NormalProduct
+from weightlift.risk import Students
+
+SUBSETS = ["".join(s) for r in range(1, 5) for s in itertools.combinations("Wabc", r)]
+
+
+def network(rng, activation, d=4, k=3):
+    return Network(rng.normal(size=(d, k)), rng.normal(size=k), rng.normal(size=k), rng.normal(), activation)
+
+
+def jacobian(net, X, names):
+    """Rows of ∂f/∂θ in the order (W, b) by input, a, c: the definition, with a loop."""
+    z = X @ net.W + net.b
+    D = net.a * net.activation.derivative(z)
+    columns = []
+    if "W" in names:
+        columns += [X[:, p] * D[:, i] for p in range(X.shape[1]) for i in range(net.n_units)]
+    if "b" in names:
+        columns += [D[:, i] for i in range(net.n_units)]
+    if "a" in names:
+        columns += [net.activation(z[:, i]) for i in range(net.n_units)]
+    if "c" in names:
+        columns.append(np.ones(len(X)))
+    return np.stack(columns, axis=1)
+
+
+@pytest.mark.parametrize("names", SUBSETS)
+def test_normal_equations_are_those_of_the_jacobian(names, as_xp):
+    rng = np.random.default_rng(0)
+    X, y, w = rng.normal(size=(60, 4)), rng.normal(size=60), rng.uniform(0.5, 2, size=60)
+    data = samples.open(as_xp(X), as_xp(y), sample_weight=as_xp(w))
+    nets = [network(rng, "tanh") for _ in range(2)]
+    students, free = Students.of(*nets), Free.of(names)
+    equations = NormalEquations(students, free)
+    risk, gradient, gram = (to_numpy(s) for s in equations.assembled(data.fold(equations)))
+    U = rng.normal(size=gradient.shape)
+    product = to_numpy(data.fold(NormalProduct(students, free, U))[0])
+    for s, net in enumerate(nets):
+        J, r = jacobian(net, X, names), net.predict(X) - y
+        assert risk[s] == pytest.approx(0.5 * np.sum(w * r**2), rel=1e-12)
+        np.testing.assert_allclose(gradient[s], J.T @ (w * r), rtol=1e-10, atol=1e-11)
+        np.testing.assert_allclose(gram[s], (J * w[:, None]).T @ J, rtol=1e-10, atol=1e-11)
+        np.testing.assert_allclose(product[s], gram[s] @ U[s], rtol=1e-9, atol=1e-9)
+    theta = free.pack(students)
+    back = free.unpack(theta + 1, students)
+    np.testing.assert_allclose(free.pack(back), theta + 1)
+
+
+@pytest.mark.parametrize("free", ["W", "Wab", "Wabc"])
+def test_matrix_free_form_agrees_with_the_dense_one(free, rng):
+    truth = network(rng, "tanh", d=6, k=2)
+    X, y = wl.draw(truth, 300, noise_std=0.05, rng=1)
+    data = samples.open(X, y)
+    dense = gauss_newton(data, truth, free=free, tol=1e-13, solver="dense")
+    matrix_free = gauss_newton(data, truth, free=free, tol=1e-13, solver="cg", iterations=300)
+    assert matrix_free.risks[0] == pytest.approx(dense.risks[0], rel=1e-7)
+
+
+def test_projection_solves_the_output_layer(rng):
+    X, y = rng.normal(size=(100, 4)), rng.normal(size=100)
+    data, students = samples.open(X, y), Students.of(network(rng, "tanh"), network(rng, "tanh"))
+    for offset in (False, True):
+        solved = project_outputs(data, students, offset=offset)
+        for s in range(2):
+            net = students.network(s)
+            F = net.activation(X @ net.W + net.b)
+            F = np.hstack([F, np.ones((100, 1))]) if offset else F
+            expected = np.linalg.lstsq(F, y - (0 if offset else net.c), rcond=None)[0]
+            np.testing.assert_allclose(solved.network(s).a, expected[:3], rtol=1e-9)
+            if offset:
+                assert solved.network(s).c == pytest.approx(expected[3], rel=1e-9)

@@ -1,0 +1,82 @@
+"""Discrete columns: units that take each other's places at some levels, and rows too few to tell."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.catalogue import KINDS, UNIQUE
+from tests.rivals.instances import examined, exchangeable, outcomes, refused, small_difference, three_levels, with_common_part
+
+import weightlift as wl
+from weightlift.rivals import Outcome
+
+
+@pytest.mark.parametrize("activation", UNIQUE)
+def test_units_that_may_exchange_their_halves(activation: str, seed: int) -> None:
+    one, other, X = exchangeable(activation, seed, 80)
+    y = one.predict(X)
+    assert np.abs(other.predict(X) - y).max() < 1e-13 * np.abs(y).max()
+    for net in (one, other):
+        assert Outcome.FOUND in outcomes(examined(net, X))
+    apart = replace(one, W=np.column_stack([one.W[:, 0], one.W[[1, 0, 2], 1] * [-1, 1, 1]]))  # at right angles
+    assert outcomes(examined(apart, X)) == {Outcome.NONE_FOUND}
+    X = 2.0 * np.random.default_rng(seed).standard_normal(X.shape)
+    assert outcomes(examined(one, X)) == {Outcome.IMPOSSIBLE}
+
+
+def test_exchanges_among_many_binary_columns(seed: int) -> None:
+    """Two units that differ along one of thirty, and, beside them, units in general position."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 2, (600, 30)) - 0.5
+    w = rng.standard_normal(30)
+    W = np.column_stack([w, w, rng.standard_normal((30, 2))])
+    W[7, :2] = 0.9, -1.4
+    net = wl.Network(W, [1, 1, 1, -1], [0.3, -0.2, 0.5, -0.4])
+    assert Outcome.FOUND in outcomes(examined(net, X))
+    net = replace(net, W=rng.standard_normal((30, 4)))
+    assert Outcome.UNEXAMINED in outcomes(examined(net, X))  # no input is continuous: no theorem holds
+    X[:, 0] = rng.standard_normal(600)
+    assert outcomes(examined(net, X)) == {Outcome.NONE_FOUND}
+
+
+@pytest.mark.parametrize("activation", KINDS)
+@pytest.mark.parametrize("planted", [three_levels, small_difference])
+def test_units_in_other_places(planted, activation: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    places, functions, others = planted(rng)
+    X = np.hstack([1.5 * rng.standard_normal((300, 2)), places[rng.integers(len(places), size=300)]])
+    one, other = (with_common_part(f, np.array([1.0, -0.7]), activation) for f in (functions, others))
+    y = one.predict(X)
+    assert np.abs(other.predict(X) - y).max() < 1e-13 * np.abs(y).max()
+    for net in (one, other):
+        assert refused(examined(net, X))
+
+
+def test_units_in_general_position_have_no_other_places(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = np.hstack([rng.standard_normal((400, 2)), rng.integers(-1, 2, (400, 3)), rng.integers(0, 2, (400, 2)) - 0.5])
+    net = wl.Network(rng.standard_normal((7, 4)), None, 0.5 * rng.standard_normal(4), activation="tanh")
+    assert outcomes(examined(net, X)) == {Outcome.NONE_FOUND}
+    assert Outcome.UNEXAMINED in outcomes(examined(replace(net, W=net.W[2:]), X[:, 2:]))  # no input is continuous
+
+
+def test_a_unit_of_one_binary_input_is_seen_twice_only(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([2.0 * rng.standard_normal(150), rng.integers(0, 2, 150)])
+    truth = wl.Network([[1.0, -2.0, 0.0], [2.0, 1.0, 2.0]], [1.0, 1.0, -1.0], [0.5, 1.5, -0.5], activation="leaky_relu")
+    other = replace(truth, W=[[1.0, -2.0, 0.0], [2.0, 1.0, -150.005]], a=np.ones(3), b=[0.5, 1.5, 0.005])
+    assert np.abs(other.predict(X) - truth.predict(X)).max() < 1e-12
+    for net in (truth, other):
+        named = {i for f in examined(net, X) if f.outcome in (Outcome.FOUND, Outcome.UNEXAMINED) for i in f.units}
+        assert 2 in named
+
+
+def test_as_many_inputs_as_weights_confirm_nothing() -> None:
+    """Three inputs on an axis determine the three weights along it, whatever the other rows are; two networks fit all."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([np.outer(rng.standard_normal(count), e) for count, e in zip((14, 3, 14), 2 * np.eye(3), strict=True)])
+    W = np.array([[1.0, 2.0, 1.0], [-2.0, -1.0, 2.0], [-2.0, 1.0, -2.0]])
+    truth = wl.Network(W, [1.0, 1.0, -1.0], [0.0, 2.0, 2.0], activation="softplus")
+    assert refused(examined(truth, X))

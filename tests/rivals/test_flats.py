@@ -1,0 +1,106 @@
+"""Rows on few flats: units that take each other's places from one to the next, and surfaces that leave them where they are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from weightlift import Network, certify, samples
+from weightlift.refinement.gauss_newton import gauss_newton
+from weightlift.rivals.flats import touching, vanishing
+
+KINDS = ["relu", "leaky_relu", "squared_relu", "absolute", "tanh", "sigmoid", "softplus"]
+
+
+def scans(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """One input at a time from a common point: X, two networks' weights, biases."""
+    X = np.zeros((n, 3))
+    X[np.arange(n), np.arange(n) % 3] = 2 * rng.standard_normal(n)
+    W = rng.standard_normal((3, 2))
+    V = W.copy()
+    V[2] = W[2, ::-1]
+    return X, W, V, np.array([0.4, 0.4])
+
+
+def planes(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    X = rng.standard_normal((n, 3))
+    X[::2, 2], X[1::2, 0] = 0.0, 0.0
+    W = rng.standard_normal((3, 2))
+    W[1] = W[1, 0]
+    V = W.copy()
+    V[2] = W[2, ::-1]
+    return X, W, V, np.array([0.2, 0.2])
+
+
+@pytest.mark.parametrize("rotated", [False, True])
+@pytest.mark.parametrize("rows", [scans, planes])
+@pytest.mark.parametrize("activation", KINDS)
+def test_units_that_change_places_between_flats_are_refused(activation: str, rows, rotated: bool, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, W, V, b = rows(rng, 300)
+    Q = np.linalg.qr(rng.standard_normal((3, 3)))[0] if rotated else np.eye(3)
+    one, other = (Network(Q.T @ U, [1.0, 1.0], b, 0.0, activation) for U in (W, V))
+    y = one.predict(X @ Q)
+    np.testing.assert_allclose(other.predict(X @ Q), y, atol=1e-12)
+    assert not one.equivalent(other, 1e-2)
+    for net in (one, other):
+        assert not certify(net, X @ Q, y, bias=True)
+
+
+@pytest.mark.parametrize(("d", "n"), [(20, 400), (50, 800)])
+def test_lines_in_many_inputs_are_seen(d: int, n: int) -> None:
+    """One input at a time, rotated: by quadrics where the rows are more than these, else by neighbours."""
+    rng = np.random.default_rng(1)
+    X = np.zeros((n, d))
+    X[np.arange(n), np.arange(n) % d] = 2 * rng.standard_normal(n)
+    W, Q = rng.standard_normal((d, 2)), np.linalg.qr(rng.standard_normal((d, d)))[0]
+    net = Network(Q.T @ W, [1.0, 1.0], [0.4, 0.4], 0.0, "tanh")
+    assert not certify(net, X @ Q, net.predict(X @ Q), bias=True)
+    X = rng.standard_normal((n, d))
+    assert certify(net, X, net.predict(X), bias=True).proved
+
+
+def test_with_noise_too(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, W, V, b = scans(rng, 900)
+    Q = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+    y = Network(Q.T @ W, [1.0, 1.0], b, 0.0, "tanh").predict(X @ Q) + 0.02 * rng.standard_normal(900)
+    start = Network(Q.T @ V, [1.0, 1.0], b, 0.0, "tanh")
+    fit = gauss_newton(samples.open(X @ Q, y), start, free="Wab", tol=1e-12, iterations=100).network
+    assert not certify(fit, X @ Q, y, bias=True)
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+@pytest.mark.parametrize("surface", ["sphere", "squares", "products", "levels", "zeros"])
+def test_surfaces_that_bend_and_levels_leave_no_exchange(activation: str, surface: str) -> None:
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((500, 6))
+    if surface == "sphere":
+        X /= np.linalg.norm(X, axis=1, keepdims=True)
+    elif surface == "squares":
+        X[:, 1] = X[:, 0] ** 2
+    elif surface == "products":
+        X[:, 1], X[:, 2] = X[:, 0] ** 2, X[:, 0] * X[:, 3]
+    elif surface == "levels":
+        X[:, 0], X[:, 1] = rng.integers(0, 3, 500), rng.integers(0, 2, 500)
+    else:
+        X[rng.random(500) < 0.3, 0] = 0.0
+    net = Network(rng.standard_normal((6, 3)), np.ones(3), rng.uniform(-0.3, 0.3, 3), 0.0, activation)
+    certificate = certify(net, X, net.predict(X), bias=True)
+    assert certificate, str(certificate)
+
+
+def test_vanishing_polynomials_and_what_touches_them() -> None:
+    rng = np.random.default_rng(0)
+    x = np.hstack([rng.standard_normal((200, 3)), np.ones((200, 1))])
+    assert not len(vanishing(x, 2))
+    x[:100, 0] = 0.0
+    x[100:, 1] = 2.0
+    quadrics = vanishing(x, 2)  # x₀ (x₁ − 2)
+    assert quadrics.shape == (1, 10)
+    assert abs(quadrics[0, 1] + quadrics[0, 3] / 2) < 1e-12 * abs(quadrics[0, 3])
+    assert touching(x, quadrics, 2) == 97
+    x[:, :3] = rng.standard_normal((200, 3))
+    x[:, :3] /= np.linalg.norm(x[:, :3], axis=1, keepdims=True)
+    assert vanishing(x, 2).shape[0] == 1
+    assert touching(x, vanishing(x, 2), 2) == 0

@@ -1,0 +1,75 @@
+"""Reflected units that a change of the parameters makes agree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.rivals.instances import examined, outcomes
+
+import weightlift as wl
+from weightlift import samples
+from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.information import Information
+from weightlift.identifiability import reflect
+from weightlift.network import Network
+from weightlift.risk import Students
+from weightlift.rivals import Outcome
+from weightlift.rivals.reflected import ReflectionProducts
+
+
+def test_a_nearly_linear_sigmoid_unit_takes_up_the_constant_of_anothers_reflection(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    W = rng.normal(size=(4, 2)) * np.array([1e-4, 1.0])
+    X = rng.normal(size=(200, 4))
+    findings = examined(wl.Network(W, [1e4, 0.9], activation="sigmoid"), X)
+    assert any(f.outcome is Outcome.FOUND and f.patterns is not None for f in findings)
+    plain = wl.Network(W * np.array([1e4, 1.0]), [1.3, 0.9], activation="sigmoid")
+    assert outcomes(examined(plain, X)) == {Outcome.IMPOSSIBLE}
+
+
+def test_units_that_may_be_reflected_together() -> None:
+    net = wl.Network([[1.0, 0.0, -1.0, 0.3], [0.0, 1.0, -1.0, 2.0]])
+    X = np.random.default_rng(0).standard_normal((200, 2))
+    finding = next(f for f in examined(net, X) if f.outcome is Outcome.FOUND)
+    assert finding.units == (0, 1, 2)
+    assert finding.patterns is not None
+    np.testing.assert_allclose(finding.rivals[0].predict(X), net.predict(X), atol=1e-12)
+
+
+def test_dead_and_always_on_units_are_named(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    W, X = rng.standard_normal((6, 4)), rng.standard_normal((600, 6))
+    dead = wl.Network(W, [1.0, 1.0, -1.0, 1.0], [0.1, 0.2, 0.5, -60.0])
+    found, rest = (f for f in examined(dead, X))
+    assert (found.outcome, found.units) == (Outcome.FOUND, (3,))
+    assert (rest.outcome, rest.units) == (Outcome.NONE_FOUND, (0, 1, 2))
+    on = replace(dead, b=[0.1, 0.2, 0.5, 60.0])
+    found = next(f for f in examined(on, X) if f.outcome is Outcome.FOUND)
+    assert 3 in found.units
+    for rival in found.rivals:
+        np.testing.assert_allclose(rival.predict(X), on.predict(X), atol=1e-9)
+        assert not rival.equivalent(on, 1e-3)
+
+
+@pytest.mark.parametrize("activation", ["relu", "softplus", "squared_relu"])
+def test_what_least_squares_leaves_of_every_reflection(activation: str, seed: int) -> None:
+    """fᵀQf against the least-squares residual of f − f_F off J, F reflected without moving c, from whole matrices."""
+    rng = np.random.default_rng(seed)
+    net = Network(rng.standard_normal((3, 3)), [1.0, -1.0, 1.0], 0.3 * rng.standard_normal(3), 0.0, activation)
+    X = rng.standard_normal((80, 3))
+    gauge = Gauge.of(net, bias=True, offset=False)
+    source = samples.open(X, net.predict(X))
+    information = Information.of(source, gauge)
+    square, cross, _ = source.fold(ReflectionProducts(gauge))
+    undone = cross @ information.half_inverse
+    Q = square - undone @ undone.T
+    students = Students.of(gauge.network)
+    J = np.asarray(gauge.jacobian(X, students.preactivations(X), students))
+    for bits in range(1, 8):
+        f = np.array([bits >> i & 1 for i in range(3)], dtype=bool)
+        turned = reflect(gauge.network, f, offset=False)
+        change = turned.predict(X) - gauge.network.predict(X)
+        left = change - J @ np.linalg.lstsq(J, change)[0]
+        assert f @ Q @ f == pytest.approx(float(left @ left), rel=1e-6, abs=1e-9)
