@@ -121,7 +121,7 @@ def auto(options: argparse.Namespace) -> int:
 def _methods(problem: tuple[int, int, float, int]) -> tuple[Any, ...]:
     """One line of `auto`; modules are loaded off the clock."""
     d, k, ratio, seed = problem
-    _timed(*wl.draw(wl.teachers.conditioned(6, 2, rng=0), 100, rng=0), n_units=2)
+    _timed(*wl.draw(wl.teachers.conditioned(6, 2, rng=0, activation="squared_relu"), 100, rng=0), n_units=2)
     truth = wl.teachers.conditioned(d, k, activation="relu", rng=seed)
     X, y = wl.draw(truth, int(ratio * d * k), rng=1)
     found = {method: _timed(X, y, n_units=k, method=method) for method in ("auto", "tensor", "search")}

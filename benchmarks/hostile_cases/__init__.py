@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks.hostile_cases import data, networks
+from benchmarks.hostile_cases import data, designs, networks, structures
 from benchmarks.hostile_cases.problems import Case, Fit, portfolio, recovered
 
 Family = Callable[[np.random.Generator, Fit], Case]
 FAMILIES: dict[str, Family] = {
     name: family
-    for module in (networks, data)
+    for module in (networks, data, structures, designs)
     for name, family in vars(module).items()
     if callable(family) and getattr(family, "__module__", "") == module.__name__
 }

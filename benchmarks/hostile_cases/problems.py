@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from weightlift import activations, recover
+from weightlift.activations import Activation, custom
 from weightlift.errors import ArgumentError, WeightliftError
 from weightlift.identifiability import count_parameters
 from weightlift.network import Network
 from weightlift.refinement.gauss_newton import gauss_newton
+from weightlift.refinement.variable_projection import Hidden, Model, variable_projection
 from weightlift.risk import Students
 from weightlift.samples import open as open_samples
 
@@ -208,3 +211,39 @@ def in_reach(truth: Network, X: np.ndarray, shape: Shape) -> bool:
     z = X @ truth.W + truth.b
     minority = np.minimum((z > 0).sum(axis=0), (z <= 0).sum(axis=0))
     return bool(minority.min() >= 2 * (shape.d + 1))
+
+
+def shaped(shape: Shape, net: Network) -> Shape:
+    """The shape with the network's own sizes."""
+    p = count_parameters(net, bias=shape.bias, offset=shape.offset)
+    return replace(shape, d=net.n_inputs, k=net.n_units, p=p)
+
+
+def jointly(
+    X: np.ndarray, Y: np.ndarray, like: Network, model: Model, rng: np.random.Generator, *, start: Network | None = None
+) -> Network:
+    """Several outputs or a linear part: the best of eight random starts of the width of `like`, or the minimum near one."""
+    (d, k), starts = like.W.shape, 8
+    W = rng.standard_normal((d, starts, k)) / np.sqrt(d) * 1.5
+    b = rng.uniform(-1, 1, (starts, k)) * model.bias
+    hidden = Hidden(W, b, like.activation) if start is None else Hidden.of(start)
+    try:
+        fit = variable_projection(open_samples(X, Y), hidden, model, iterations=80, unit=bool(like.activation.degree))
+    except np.linalg.LinAlgError:
+        return like
+    return fit.network
+
+
+@lru_cache(maxsize=8)
+def analytic(number: int) -> Activation:
+    """Activations that the catalogue does not have; the first has a symmetry that is not declared."""
+    odd = -1, ()
+    return (
+        custom("bump", lambda z: z * np.exp(-z * z / 2), lambda z: (1 - z * z) * np.exp(-z * z / 2), analytic=True),
+        custom("arctangent", np.arctan, lambda z: 1 / (1 + z * z), reflection=odd, analytic=True),
+        custom("lorentz", lambda z: 1 / (1 + z * z), lambda z: -2 * z / (1 + z * z) ** 2, reflection=(1, ()), analytic=True),
+        custom("wave", lambda z: z + np.sin(z), lambda z: 1 + np.cos(z), reflection=odd, analytic=True),
+        custom(
+            "odd bump", lambda z: z * np.exp(-z * z), lambda z: (1 - 2 * z * z) * np.exp(-z * z), reflection=odd, analytic=True
+        ),
+    )[number]
