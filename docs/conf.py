@@ -16,12 +16,12 @@ version = release = __version__
 
 extensions = [
     "sphinx.ext.autodoc",
-    "sphinx.ext.mathjax",
     "numpydoc",
     "myst_parser",
     "sphinxcontrib.bibtex",
     "sphinx_gallery.gen_gallery",
     "citations",
+    "mathml",
     "plain_docstrings",
     "rooms",
 ]
@@ -58,11 +58,13 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_memory": False,
     "show_signature": False,
+    "write_computation_times": False,  # its page fetches scripts
     "doc_module": ("weightlift",),
     "reference_url": {"weightlift": None},
     "backreferences_dir": None,
 }
 
+html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_title = "Weightlift"
 html_static_path = ["_static"]
@@ -70,9 +72,10 @@ html_css_files = ["weightlift.css"]
 html_show_sourcelink = False
 html_theme_options = {
     "navigation_with_keys": False,
+    "header_links_before_dropdown": 4,
     "show_prev_next": False,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-html_sidebars = {"index": []}
+html_sidebars = {"*": []}  # pages of the first level have no sections beside them

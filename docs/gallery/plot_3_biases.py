@@ -10,7 +10,9 @@ networks apart [awasthi2021, Theorem 3.4]. That takes linearly dependent :math:`
 have.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
+from scipy.special import ndtr
 
 import weightlift as wl
 from weightlift.identifiability import sign_patterns, twin
@@ -51,8 +53,9 @@ print("the first network:", sign_patterns(truth).ambiguous, " the twin:", sign_p
 # %%
 # Large biases
 # ------------
-# A unit whose kink lies beyond most of the rows is nearly linear there. The certificate counts the rows on the emptier side of
-# each kink: below :math:`d + 1` and a few to spare, reflections and linear parts cannot be excluded.
+# A unit whose kink lies beyond most of the rows is nearly linear there. Without noise, two units leave that line no other
+# place, and the certificate finds so even where no row lies beyond the kink. Beside a linear part (``linear=True``), or under
+# noise, such a unit cannot be told from a line.
 
 for bias in (0.0, 1.0, 2.0, 2.5, 3.0):
     net = wl.Network(np.eye(4)[:, :2], a=[1.0, -1.0], b=[bias, 0.3], activation="relu")
@@ -62,9 +65,22 @@ for bias in (0.0, 1.0, 2.0, 2.5, 3.0):
     print(f"b = {bias:3.1f}: {beyond:3d} of 1000 rows beyond the kink, {certificate.status.name}")
 
 # %%
-# The remedy is more rows, or rows where the kink is: least squares and the certificate need no Gaussian inputs.
+# What helps is more rows, or rows where the kink is: least squares and the certificate need no Gaussian inputs.
 
 net = wl.Network(np.eye(4)[:, :2], a=[1.0, -1.0], b=[3.0, 0.3], activation="relu")
 X, y = wl.draw(net, 1000, mean=np.array([-3.0, 0.0, 0.0, 0.0]), rng=4)
 found = wl.recover(X, y, n_units=2, activation="relu", bias=True)
 print(found.certificate.status.name, f"{wl.match(found.network, net).max_error:.1e}")
+
+# %%
+# What hides a unit
+# -----------------
+# The share of Gaussian rows beyond the kink falls like exp(−b²/2): at b = 3 one row in 740 tells the unit from a line.
+
+biases = np.linspace(0.0, 3.5, 100)
+figure, ax = plt.subplots(figsize=(6, 3), layout="constrained")
+ax.semilogy(biases, ndtr(-biases))
+ax.axhline(2 * (4 + 1) / 1000, linestyle=":", color="grey", label="2 (d + 1) of 1,000 rows")
+ax.set_xlabel("bias b, ‖w‖ = 1")
+ax.set_ylabel("share of rows beyond the kink")
+_ = ax.legend(frameon=False)

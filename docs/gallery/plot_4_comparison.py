@@ -11,6 +11,7 @@ as recovered when each of its units is within 1 %. The others get ten restarts a
 import time
 import warnings
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPRegressor
@@ -127,3 +128,13 @@ for name, (right, score, seconds) in table.items():
 # L-BFGS with restarts finds some of these networks, and more of them the fewer units they have; it does not tell which. A test
 # R² of 0.98 and wrong units go together well: the units of a fit are not to be read unless something says that they may be.
 # Longer training and more restarts improve the other fits.
+
+# %%
+names = list(table)
+figure, (left, right) = plt.subplots(1, 2, figsize=(8, 2.6), sharey=True, layout="constrained")
+left.barh(names, [right_units for right_units, _, _ in table.values()])
+left.set_xlabel(f"networks recovered, of {PROBLEMS}")
+left.invert_yaxis()
+right.barh(names, [seconds for _, _, seconds in table.values()])
+right.set_xscale("log")
+_ = right.set_xlabel("CPU seconds a problem")

@@ -6,6 +6,7 @@ Using your own activation
 verified by sampling.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 from array_api_compat import array_namespace
 
@@ -84,3 +85,14 @@ except wl.errors.ActivationError as error:
 # A scaled version of a known activation needs no such work, and keeps its certificate and its place in files.
 
 print(wl.activations.get("tanh(2.5x)"))
+
+# %%
+# The two, drawn
+# --------------
+
+z = np.linspace(-4, 4, 400)
+figure, ax = plt.subplots(figsize=(6, 3), layout="constrained")
+ax.plot(z, wavelet(z), label="the first one")
+ax.plot(z, soft_threshold(z), label="soft threshold")
+ax.set_xlabel("z")
+_ = ax.legend(frameon=False)
