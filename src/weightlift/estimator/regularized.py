@@ -32,11 +32,14 @@ LAMBDAS = tuple(10.0 ** (i / 4) for i in range(-24, 13))  # 1e-6 … 1e3
 
 @dataclass(frozen=True)
 class Tried:
-    """One width and α, with the mean risk E r² of the folds; width 0 is the line alone."""
+    """One width and α, with the mean risk E r² of the folds; width 0 is the line alone.
+
+    Where α has silenced the units of every fold, the fits are the line to rounding, and `speaks` is false."""
 
     width: int
     alpha: float
     risk: float
+    speaks: bool = True
 
 
 @dataclass(frozen=True)
@@ -171,7 +174,7 @@ def _choose(
         slower = width > widths[0] and path.best.risk > LIMITS.enough * min(t.risk for t in trials if 0 < t.width < width)
         doubt = LIMITS.gain * _standard_error(part, errors - path.best_errors)
         gain = line.risk - path.best.risk
-        if not optional or (gain > doubt and path.best.risk < best.best.risk):
+        if not optional or (path.best.speaks and gain > doubt and path.best.risk < best.best.risk):
             best, share = path, 1 - (doubt / gain) ** 2 if optional else 1.0
         if slower or work >= max_work:
             break
@@ -198,11 +201,11 @@ def _path(folds: Folds, width: int, alphas: Sequence[float], plan: Plan, max_wor
             awake = _awake(fits[i], starts[i])
             fits[i] = [descend(train, fit, penalty, steps=LIMITS.steps, tol=LIMITS.rough) for fit in awake]
             work += sum(fit.steps for fit in fits[i])
-        errors = folds.errors([min(group, key=lambda fit: fit.value) for group in fits], plan.activation)
-        risk = folds.data.mean(errors)
-        speaks = any(_speaks(fit) for group in fits for fit in group)
+        chosen = [min(group, key=lambda fit: fit.value) for group in fits]
+        errors = folds.errors(chosen, plan.activation)
+        risk, speaks = folds.data.mean(errors), any(_speaks(fit) for fit in chosen)
         worse = worse + 1 if speaks and trials and not risk < min(tried.risk for tried in trials) else 0
-        trials.append(Tried(width, alpha, risk if np.isfinite(risk) else np.inf))
+        trials.append(Tried(width, alpha, risk if np.isfinite(risk) else np.inf, speaks))
         kept.append(errors)
         if worse >= LIMITS.worse or work >= max_work:
             break
