@@ -31,6 +31,11 @@ def test_start_up_loads_no_numerical_package() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
 
 
+def test_the_package_runs_as_a_module() -> None:
+    answer = subprocess.run([sys.executable, "-m", "weightlift", "--version"], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == f"weightlift {wl.__version__}"
+
+
 def test_json_has_null_for_what_json_lacks(capsys: pytest.CaptureFixture[str]) -> None:
     print_json({"x": np.array([1.5, np.nan]), "y": (np.float64(np.inf), np.int64(3), True, "φ")})
     assert json.loads(capsys.readouterr().out) == {"x": [1.5, None], "y": [None, 3, True, "φ"]}
