@@ -56,12 +56,17 @@ def test_the_offset_has_no_ridge():
 
 @pytest.mark.parametrize("activation", ["tanh", "sigmoid", "softplus", "gelu"])
 def test_few_rows_suffice(activation):
-    for seed in range(2):
+    """33 parameters; some 16 of the 76 rows are held out. In one draw in thirty every start ends at another minimum, and which
+    draw that is hangs on the last bits: five of six are asked for, and that no wrong one is certified."""
+    found = 0
+    for seed in range(6):
         truth = wl.teachers.conditioned(10, 3, activation=activation, rng=seed)
-        X, y = wl.draw(truth, 76, rng=seed + 10)  # 33 parameters; 16 rows are held out
-        found = wl.recover(X, y, n_units=3, activation=activation, method="search", max_work=4000)
-        assert found.certificate.status is wl.Status.EXACT
-        assert wl.match(found.network, truth).max_error < 1e-9
+        X, y = wl.draw(truth, 76, rng=seed + 10)
+        answer = wl.recover(X, y, n_units=3, activation=activation, method="search", max_work=4000)
+        right = wl.match(answer.network, truth).max_error < 1e-9
+        assert right or not answer.certificate
+        found += right and answer.certificate.status is wl.Status.EXACT
+    assert found >= 5
 
 
 def test_nearly_collinear_inputs_are_searched_in_their_own_columns():
