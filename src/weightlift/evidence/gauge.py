@@ -16,7 +16,7 @@ import numpy as np
 from weightlift.identifiability import reflect
 from weightlift.namespaces import Array, array_namespace
 from weightlift.network import Network
-from weightlift.refinement.normal_equations import Free
+from weightlift.refinement.normal_equations import Free, products_by_row
 from weightlift.risk import Students
 
 
@@ -111,13 +111,13 @@ class Gauge:
     def jacobian(self, X: Array, z: Array, students: Students) -> Array:
         """J (m, p) at the rows of X; z (m, 1, k) are the preactivations of `students`, this network beside X."""
         xp = array_namespace(X)
-        m, k = X.shape[0], self.network.n_units
+        m = X.shape[0]
         slopes = (students.a * students.activation.derivative(z))[:, 0, :]
         one = xp.ones((m, 1), dtype=X.dtype, device=X.device)
         inputs = xp.concat([X, one], axis=1) if self.free.b else X
-        parts = [xp.reshape(inputs[:, :, None] * slopes[:, None, :], (m, inputs.shape[1] * k))]
+        parts = [xp.matrix_transpose(products_by_row(inputs, xp.matrix_transpose(slopes)[None, :, :])[0, :, :])]
         if self.free.a:
             parts.append(students.activation(z)[:, 0, :])
         if self.free.c:
             parts.append(one)
-        return xp.concat(parts, axis=1)
+        return parts[0] if len(parts) == 1 else xp.concat(parts, axis=1)

@@ -115,19 +115,19 @@ class NormalEquations:
         values = students.activation(z)
         D = students.a * students.activation.derivative(z)
         r = students.residuals(values, block.y)
-        w = xp.ones_like(block.y) if block.w is None else block.w
         sums = []
         if free.inputs(d):
-            Xt, wD = parameter_inputs(block.X, free), w[:, None, None] * D
+            Xt, wD = parameter_inputs(block.X, free), D if block.w is None else block.w[:, None, None] * D
             beside = [r[:, :, None] * wD, *([wD] if free.c else [])]
             if free.a:
                 beside.append(xp.reshape(wD[:, :, :, None] * values[:, :, None, :], (m, S, k * k)))
             columns = sum(v.shape[2] for v in beside)
             sums.append(matmul_transposed(Xt, xp.reshape(xp.concat(beside, axis=2), (m, S * columns))))
-            sums.append(_jacobian_gram(Xt, D, w) if self._narrow else _pair_products(Xt, wD, D))
+            sums.append(_jacobian_gram(Xt, D, block.w) if self._narrow else _pair_products(Xt, wD, D))
         one = xp.ones((m, S, 1), dtype=block.X.dtype, device=block.X.device)
         outputs = xp.permute_dims(xp.concat([values, one, r[:, :, None]], axis=2), (1, 0, 2))  # (S, m, k + 2)
-        return *sums, xp.matmul(xp.matrix_transpose(outputs), outputs * w[:, None])
+        weighted = outputs if block.w is None else outputs * block.w[:, None]
+        return *sums, xp.matmul(xp.matrix_transpose(outputs), weighted)
 
     def assembled(self, sums: Sums) -> tuple[Array, Array, Array]:
         """½ E r² (S,), Jᵀr (S, p) and JᵀJ (S, p, p) from the means of a source."""
@@ -231,13 +231,19 @@ def parameter_inputs(X: Array, free: Free) -> Array:
     return parts[0] if len(parts) == 1 else xp.concat(parts, axis=1)
 
 
-def _jacobian_gram(Xt: Array, D: Array, w: Array) -> Array:
+def _jacobian_gram(Xt: Array, D: Array, w: Array | None) -> Array:
     """Σ w (x̃ D)(x̃ D)ᵀ (S, qk, qk), as a symmetric product of √w x̃ ⊗ D with itself."""
     xp = array_namespace(Xt)
-    (m, q), (_, S, k) = Xt.shape, D.shape
-    D = xp.permute_dims(xp.sqrt(w)[:, None, None] * D, (1, 0, 2))
-    J = xp.reshape(Xt[None, :, :, None] * D[:, :, None, :], (S, m, q * k))
-    return xp.matmul(xp.matrix_transpose(J), J)
+    J = products_by_row(Xt, xp.permute_dims(D if w is None else xp.sqrt(w)[:, None, None] * D, (1, 2, 0)))
+    return xp.matmul(J, xp.matrix_transpose(J))
+
+
+def products_by_row(X: Array, D: Array) -> Array:
+    """(S, qk, m) x_p Dᵢ at every row, from X (m, q) and D (S, k, m); rows are the last axis, along which products are fast."""
+    xp = array_namespace(X, D)
+    (m, q), (S, k, _) = X.shape, D.shape
+    across, D = (xp.reshape(xp.reshape(v, (-1,)), v.shape) for v in (xp.matrix_transpose(X), D))  # rows beside each other
+    return xp.reshape(across[None, :, None, :] * D[:, None, :, :], (S, q * k, m))
 
 
 def _pair_products(Xt: Array, wD: Array, D: Array) -> Array:
