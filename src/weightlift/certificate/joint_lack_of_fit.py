@@ -24,11 +24,11 @@ from weightlift.certificate.lack_of_fit import (
     RANK_TOLERANCE,
     choose_units,
     feature_columns,
-    signs,
     values_of,
 )
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.scores import LARGEST_LEVERAGE
+from weightlift.certificate.signs import cells_of, over_draws, sums_over_cells
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.stacked import TINY, Stacked, StackedInformation, StackedRows
 from weightlift.namespaces import Array, array_namespace, as_like, matmul_transposed, to_numpy
@@ -66,10 +66,10 @@ def joint_lack_of_fit(
     halves = columns.inverse_roots(kept)  # (j, m, m)
 
     flips = JointFlips(information, features, kept, int(rng.integers(2**31)))
-    own, drawn, scores, meat, numbers = (to_numpy(v) for v in samples.fold(flips))
+    own, score, cells, scores, meat, numbers = (to_numpy(v) for v in samples.fold(flips))
     onto = columns.white[:, kept]  # (r, j, m)
-    found = own - np.tensordot(onto, scores[:, 0], axes=(0, 0))
-    draws = drawn - np.tensordot(onto, scores[:, 1:], axes=(0, 0))  # (j, m, draws)
+    found = own - np.tensordot(onto, score, axes=(0, 0))
+    draws = np.moveaxis(over_draws(cells) - np.tensordot(over_draws(scores), onto, axes=1), 0, 2)  # (j, m, draws)
     statistic = float(np.linalg.norm(halves @ found[:, :, None], axis=(1, 2)).max(initial=0.0))
     reached = np.sort(np.linalg.norm(halves @ draws, axis=1).max(axis=0, initial=0.0))
     p_value = (1 + int((reached >= statistic).sum())) / (1 + LIMITS.flips)
@@ -181,8 +181,9 @@ class StackedProducts:
 
 @dataclass(frozen=True, eq=False)
 class JointFlips:
-    """⟨ψⱼ, r_o⟩ (j, m) and the same for every draw (j, m, draws); Lᵀ Jᵀr of both (r, 1 + draws); the meat of the sandwich, and
-    (largest leverage, largest influence, largest w ‖r‖², Σ w ‖r‖²). r is that at the minimum of the linearised problem."""
+    """⟨ψⱼ, r_o⟩ (j, m) and Lᵀ Jᵀr (r,); both over the cells of the signs, of (I − H)^{-½} r, (2ᵍ, j, m) and (2ᵍ, r); the meat
+    of the sandwich, and (largest leverage, largest influence, largest w ‖r‖², Σ w ‖r‖²). r is that at the minimum of the
+    linearised problem."""
 
     information: StackedInformation
     features: Network
@@ -192,7 +193,7 @@ class JointFlips:
     @property
     def floats_per_row(self) -> int:
         m, size = self.information.stacked.network.n_outputs, self.information.stacked.full
-        return 3 * m * (size + m) + 2 * len(self.kept) + LIMITS.flips * (1 + m) + 8 * self.features.n_units
+        return 3 * m * (size + m) + 2 * len(self.kept) + 8 * self.features.n_units
 
     def __call__(self, block: Block) -> Sums:
         information, L = self.information, self.information.half_inverse
@@ -204,18 +205,18 @@ class JointFlips:
         step = as_like(L.T @ information.gradient, X)
         r = rows.residuals - xp.matmul(rows.white, step)
         leverage, inner, outer = _leverages(rows.white, r)
-        drawn = signs(block, self.seed)
-        shaken = xp.reshape(inner[:, :, None] * drawn[:, None, :], (n, m * LIMITS.flips))
-        flat = xp.reshape(rows.white, (n * m, size))
-        scores = [xp.reshape(r, (n * m, 1)), xp.reshape(shaken, (n * m, LIMITS.flips))]
+        cells = cells_of(block, self.seed)
+        drawn = [sums_over_cells(cells, inner[:, o], psi) for o in range(m)]
+        scores = xp.matmul(xp.reshape(inner, (n, 1, m)), rows.white)[:, 0, :]
         jackknife = xp.matmul(xp.reshape(outer, (n, 1, m)), rows.white)[:, 0, :]
         size_of = xp.sum(r * r, axis=1)
         zero = xp.zeros(1, dtype=X.dtype, device=X.device)
         largest = [xp.max(xp.concat([v, zero])) for v in (leverage, xp.sum(jackknife * jackknife, axis=1), size_of)]
         return (
             matmul_transposed(psi, r),
-            xp.reshape(matmul_transposed(psi, shaken), (len(self.kept), m, LIMITS.flips)),
-            matmul_transposed(flat, xp.concat(scores, axis=1)),
+            xp.matmul(xp.reshape(r, (n * m,)), xp.reshape(rows.white, (n * m, size))),
+            xp.stack(drawn, axis=2),
+            sums_over_cells(cells, xp.ones_like(r[:, 0]), scores),
             matmul_transposed(jackknife, jackknife),
             xp.stack([*largest, xp.sum(size_of)]),
         )
@@ -223,7 +224,7 @@ class JointFlips:
     def merge(self, left: Sums, right: Sums) -> Sums:
         xp = array_namespace(left[0])
         sums = [a + b for a, b in zip(left, right, strict=True)]
-        return *sums[:4], xp.concat([xp.maximum(left[4][:3], right[4][:3]), sums[4][3:]])
+        return *sums[:5], xp.concat([xp.maximum(left[5][:3], right[5][:3]), sums[5][3:]])
 
 
 def _leverages(white: Array, r: Array) -> tuple[Array, Array, Array]:

@@ -6,23 +6,24 @@ class, the inputs, and units near the network's own, all projected off J,
     T = maxⱼ |⟨ψⱼ, r⟩|/‖ψⱼ‖,      its law under the null by signs: r is replaced by eᵢ rᵢ/(1 − hᵢ)^½, eᵢ = ±1, h the leverages.
 
 Signs leave the size of each error where it is, so that neither heavy tails nor noise that depends on x change the size of the
-test [Wu 1986; Davidson & Flachaire 2008]; a studentised T would. A row's signs are bits of its key: the same whatever the
-source and the order, and copies share theirs.
+test [Wu 1986; Davidson & Flachaire 2008]; a studentised T would. They come from the rows' keys (`signs`).
 A further unit s·g, g of root mean square one, is found when s maxⱼ |⟨ψⱼ, g⟩|/‖ψⱼ‖ exceeds the critical value by `power`
 standard deviations; the detection limit is the least s that does for every one of a batch of random g that are not nearly
 parallel to a unit. Those that are stand for two units that the fit took for one, and count at most as large as the unit itself.
-Cost  two passes, O(n p (p + m)).
+Cost  one pass, O(n (p (p + m + u) + m u)) for m test columns and u probes, however many draws.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.scores import WhiteRows
+from weightlift.certificate.signs import cells_of, over_draws, sums_over_cells
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
 from weightlift.evidence.rows import double
@@ -30,12 +31,10 @@ from weightlift.namespaces import Array, array_namespace, as_like, matmul_transp
 from weightlift.network import Network
 from weightlift.risk import Students
 from weightlift.samples import Block, Covariance, Samples, Sums
-from weightlift.samples.keys import uniforms
 
 ANGLES = np.deg2rad([4.0, 8.0, 12.0, 18.0, 26.0])  # of nearly parallel probes; arccos 0.9 is 26°
 RANK_TOLERANCE = 1e-6  # of ‖ψ‖² that is left off J: less is rounding
 TINY = float(np.finfo(float).tiny)
-BITS = 52  # of a float's mantissa, each a sign
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,31 +53,24 @@ class LackOfFit:
 
 def lack_of_fit(samples: Samples, information: Information, n_rows: float, *, rng: np.random.Generator) -> LackOfFit:
     """Test the residual of a network at its least-squares fit; n_rows is the number of independent rows."""
-    gauge, L = information.gauge, information.half_inverse
+    gauge = information.gauge
     features, probes, near = choose_units(samples, gauge, rng)
-    m, g, k = features.n_units + samples.d + 1, probes.n_units, gauge.network.n_units
-    cross, gram = (to_numpy(v) for v in samples.fold(ColumnProducts(gauge, (features, probes, near))))
-    onto = L.T @ cross  # coordinates of all columns in the range of J
-    off = gram - onto.T @ onto
-    size = np.diagonal(off)[:m]
-    kept = np.flatnonzero(size > RANK_TOLERANCE * np.maximum(np.diagonal(gram)[:m], TINY))
-    norm = np.sqrt(size[kept])
-    flips = Flips(information, features, onto[:, :m][:, kept], kept, int(rng.integers(2**31)))
-    found, drawn, meat, numbers = (to_numpy(v) for v in samples.fold(flips))
-    draws = np.sort(np.max(np.abs(drawn) / norm[:, None], axis=0, initial=0.0))
-    statistic = float(np.max(np.abs(found) / norm, initial=0.0))
+    g, k = probes.n_units, gauge.network.n_units
+    sums = samples.fold(FitProducts(information, (features, probes, near), int(rng.integers(2**31))))
+    columns = _Columns(*(to_numpy(v) for v in sums))
+    own, drawn = columns.products()
+    draws, statistic = np.sort(drawn.max(axis=1, initial=0.0)), float(own.max(initial=0.0))
     p_value = (1 + int((draws >= statistic).sum())) / (1 + LIMITS.flips)
-    leverage, outlier, fourth, square = numbers
+    leverage, outlier, fourth, square = columns.numbers
     noise = math.sqrt(square / max(n_rows - gauge.size, 1.0))
     critical = float(draws[-max(1, int(LIMITS.level * (1 + LIMITS.flips)))]) + LIMITS.power * noise
-    lengths = np.sqrt(np.maximum(np.diagonal(gram)[m:], 0.0))
-    seen = np.max(np.abs(off[np.ix_(kept, np.arange(m, len(gram)))]) / norm[:, None], axis=0, initial=0.0)
+    seen, lengths = columns.seen(), np.sqrt(columns.squares[len(columns.cross) :])
     amounts = np.where(seen > 0, critical / np.where(seen > 0, seen, 1.0), np.inf)  # of each probe, as it is
-    own = np.sqrt(to_numpy(samples.fold(UnitSquares(gauge))[0]))
-    shifts = L @ onto[:, m:]
+    sizes = np.sqrt(to_numpy(samples.fold(UnitSquares(gauge))[0]))
+    shifts = information.half_inverse @ columns.onto[:, len(columns.cross) :]
     acting = (lengths[:g] > 0) & np.isfinite(amounts[:g])
     limit = float(np.max(amounts[:g][acting] * lengths[:g][acting], initial=0.0)) / math.sqrt(samples.total)
-    most = np.repeat(own, len(ANGLES)) / np.maximum(lengths[g:], TINY)
+    most = np.repeat(sizes, len(ANGLES)) / np.maximum(lengths[g:], TINY)
     splits = shifts[:, g:] * np.minimum(amounts[g:], most)
     return LackOfFit(
         p_value,
@@ -88,7 +80,7 @@ def lack_of_fit(samples: Samples, information: Information, n_rows: float, *, rn
         float(leverage),
         float(outlier / max(square, TINY)),
         float(n_rows * fourth / max(square, TINY) ** 2 - 3.0),
-        meat,
+        columns.meat,
     )
 
 
@@ -150,77 +142,90 @@ def feature_columns(features: Network, X: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnProducts:
-    """Jᵀ W V (p, v) and Vᵀ W V (v, v), V the test columns, the probes and the nearly parallel ones."""
-
-    gauge: Gauge
-    units: tuple[Network, Network, Network]
-
-    @property
-    def floats_per_row(self) -> int:
-        return self.gauge.size + 4 * sum(net.n_units for net in self.units) + 8 * self.gauge.network.n_units
-
-    def __call__(self, block: Block) -> Sums:
-        X, _, w = double(block)
-        xp = array_namespace(X)
-        students = Students.of(self.gauge.network).like(X)
-        J = self.gauge.jacobian(X, students.preactivations(X), students)
-        features, *probes = self.units
-        V = xp.concat([feature_columns(features, X), *(values_of(net, X) for net in probes)], axis=1)
-        weighted = w[:, None] * V
-        return matmul_transposed(J, weighted), matmul_transposed(V, weighted)
-
-
-@dataclass(frozen=True, eq=False)
-class Flips:
-    """⟨ψⱼ, r⟩ (m,), the same for every draw of signs (m, draws), the meat of the sandwich, and (max leverage,
-    max w r², Σ w² r⁴, Σ w r²). r is the residual at the minimum of the linearised problem."""
+class FitProducts:
+    """Sums of products of the test columns V (m of them), the probes and nearly parallel ones U (u) and the rows √w J L, all
+    that the test asks for; see `_Columns`. r is the residual at the minimum of the linearised problem."""
 
     information: Information
-    features: Network
-    onto: np.ndarray  # Lᵀ Jᵀ W ψ (p, m)
-    kept: np.ndarray  # which columns are ψ
+    units: tuple[Network, Network, Network]
     seed: int
 
     @property
     def floats_per_row(self) -> int:
-        return 3 * self.information.gauge.size + 3 * len(self.kept) + 2 * LIMITS.flips + 8 * self.features.n_units
+        """What the products read; sums over the cells are added once a block, so that larger blocks cost less."""
+        return self.information.gauge.size + sum(net.n_units for net in self.units)
 
     def __call__(self, block: Block) -> Sums:
-        information = self.information
+        information, features = self.information, self.units[0].n_units
         rows = WhiteRows.of(block, information.gauge, information.half_inverse)
         X, _, _ = double(block)
         xp = array_namespace(X)
-        columns = xp.take(feature_columns(self.features, X), xp.asarray(self.kept, device=X.device), axis=1)
-        psi = rows.root[:, None] * columns - xp.matmul(rows.white, as_like(self.onto, X))
-        left = rows.left
+        values = values_of(_joined(self.units), X)
+        V = xp.concat([values[:, :features], xp.ones_like(X[:, :1]), X], axis=1)
+        U = values[:, features:]
+        if block.w is not None:
+            V, U = rows.root[:, None] * V, rows.root[:, None] * U
         r = rows.r - xp.matmul(rows.white, as_like(information.half_inverse.T @ information.gradient, X))
-        drawn = signs(block, self.seed) * (r / xp.sqrt(left))[:, None]
-        jackknife = (r / left)[:, None] * rows.white
+        shaken, cells = r / xp.sqrt(rows.left), cells_of(block, self.seed)
+        jackknife = (r / rows.left)[:, None] * rows.white
         zero = xp.zeros(1, dtype=X.dtype, device=X.device)
         largest = [xp.max(xp.concat([v, zero])) for v in (rows.leverage, r * r)]
-        numbers = xp.stack([*largest, xp.sum(r**4), xp.sum(r**2)])
         return (
-            matmul_transposed(psi, r[:, None])[:, 0],
-            matmul_transposed(psi, drawn),
+            xp.concat([matmul_transposed(rows.white, V), matmul_transposed(rows.white, U)], axis=1),
+            matmul_transposed(V, U),
+            xp.concat([xp.sum(V * V, axis=0), xp.sum(U * U, axis=0)]),
+            xp.matmul(r, V),
+            xp.matmul(r, rows.white),
+            sums_over_cells(cells, shaken, V),
+            sums_over_cells(cells, shaken, rows.white),
             matmul_transposed(jackknife, jackknife),
-            numbers,
+            xp.stack([*largest, xp.sum(r**4), xp.sum(r**2)]),
         )
 
     def merge(self, left: Sums, right: Sums) -> Sums:
         xp = array_namespace(left[0])
-        sums = [a + b for a, b in zip(left, right, strict=True)]
-        numbers = xp.concat([xp.maximum(left[3][:2], right[3][:2]), sums[3][2:]])
-        return sums[0], sums[1], sums[2], numbers
+        *sums, numbers = (a + b for a, b in zip(left, right, strict=True))
+        return *sums, xp.concat([xp.maximum(left[-1][:2], right[-1][:2]), numbers[2:]])
 
 
-def signs(block: Block, seed: int) -> Array:
-    """(m, draws) of ±1, bits of hashes of the rows' keys."""
-    xp = array_namespace(block.X)
-    words = -(-LIMITS.flips // BITS)
-    shifts = xp.asarray(np.arange(BITS, dtype=np.int64), device=block.X.device)
-    bits = [(xp.astype(uniforms(block.key, seed + i) * 2.0**BITS, xp.int64)[:, None] >> shifts) & 1 for i in range(words)]
-    return 2.0 * xp.astype(xp.concat(bits, axis=1)[:, : LIMITS.flips], xp.float64) - 1.0
+def _joined(units: tuple[Network, ...]) -> Network:
+    W, b = np.hstack([net.W for net in units]), np.concatenate([net.b for net in units])
+    return Network(W, np.ones(len(b)), b, 0.0, units[0].activation)
+
+
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    """The test columns ψ and the probes by their products alone; what is off J is a difference of these."""
+
+    onto: np.ndarray  # Lᵀ Jᵀ W (V, U) (p, m + u)
+    cross: np.ndarray  # Vᵀ W U (m, u)
+    squares: np.ndarray  # diagonals of Vᵀ W V and Uᵀ W U (m + u,)
+    own: np.ndarray  # Vᵀ W r (m,)
+    score: np.ndarray  # Lᵀ Jᵀ W r (p,)
+    cells: np.ndarray  # both with r/(1 − h)^½, over the cells of the signs (2ᵍ, m) …
+    scores: np.ndarray  # … and (2ᵍ, p)
+    meat: np.ndarray
+    numbers: np.ndarray  # max leverage, max w r², Σ w² r⁴, Σ w r²
+
+    @cached_property
+    def _kept(self) -> tuple[np.ndarray, np.ndarray]:
+        """The columns of V that are not in the range of J, and their lengths off it."""
+        m = len(self.cross)
+        size = self.squares[:m] - np.sum(self.onto[:, :m] ** 2, axis=0)
+        kept = np.flatnonzero(size > RANK_TOLERANCE * np.maximum(self.squares[:m], TINY))
+        return kept, np.sqrt(size[kept])
+
+    def products(self) -> tuple[np.ndarray, np.ndarray]:
+        """|⟨ψ, r⟩|/‖ψ‖ (m,) and the same of every draw of signs (draws, m)."""
+        kept, norm = self._kept
+        own = np.abs(self.own[kept] - self.score @ self.onto[:, kept]) / norm
+        return own, np.abs(over_draws(self.cells[:, kept] - self.scores @ self.onto[:, kept])) / norm
+
+    def seen(self) -> np.ndarray:
+        """(u,) the largest |⟨ψ, u⟩|/‖ψ‖ of each probe."""
+        m, (kept, norm) = len(self.cross), self._kept
+        off = self.cross[kept] - self.onto[:, kept].T @ self.onto[:, m:]
+        return np.asarray(np.max(np.abs(off) / norm[:, None], axis=0, initial=0.0))
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,8 +24,8 @@ class Limits:
     # held-out rows
     confidence: float = 1e-4  # δ
     # noise
-    flips: int = 299  # draws of signs: p-values are multiples of 1/300
-    level: float = 0.01  # share of right networks that the lack-of-fit test rejects: three of 300 draws
+    flips: int = 511  # draws of signs, all of a group of 2⁹ but one: p-values are multiples of 1/512
+    level: float = 0.01  # share of right networks that the lack-of-fit test rejects: five of 512 draws
     features: int = 200  # random units that the residual is compared with
     probes: int = 64  # units whose detection is asked for
     power: float = 3.1  # standard deviations: the test finds a unit at the limit with probability 99.9 %
