@@ -100,7 +100,7 @@ def judge(problem: Problem, fit: Refined, tries: int = 1) -> Answer:
     noisy = fit.risk > LIMITS.polished * problem.energy and problem.heldout is not None and not fit.given_up
     if noisy and (steps := fit.budget.steps(LIMITS.steps)):
         again = gauss_newton(
-            problem.rows, network, free=fit.free, iterations=steps, tol=LIMITS.tolerance, damping=1e-6,
+            problem.rows, network, free=fit.free, iterations=steps, tol=_tolerance(problem.rows.n), damping=1e-6,
             deadline=fit.budget.deadline,
         )  # fmt: skip
         last = gauss_newton(problem.rows, again.network, free=fit.free, iterations=LIMITS.last_steps, damping=1e-12)

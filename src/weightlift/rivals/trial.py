@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -30,7 +31,8 @@ def below(
     """Of proposals, each with the units concerned, those that are other networks with Σ w r² ≤ ceiling once refitted.
 
     The nearest, and those that a Gauss–Newton step brings near the ceiling, move a few steps, on some of the rows where they
-    are many; what is near then and has not come back, all of them. A step that gains little beside the margin is the last.
+    are many. What may be near on all of them then takes a step on these; what is near and has not come back is refitted there.
+    A step that gains little beside the margin is the last.
     """
     if not proposals:
         return []
@@ -39,16 +41,19 @@ def below(
     share = min(1.0, max(LIMITS.first_rows[0] * gauge.size, LIMITS.first_rows[1]) / samples.n)
     some = samples if share > 0.5 else samples.split(share, 1.0 - share, seed=0)[0].persist()
     least = squared_error(some, gauge.network) + (ceiling - own) * some.total / samples.total
-    left = after_a_step(some, gauge, starts, least)
+    left, _ = after_a_step(some, gauge, starts, least)
     chosen = np.flatnonzero(left <= max(LIMITS.reach, float(np.sort(left)[: LIMITS.nearest][-1])))
     rivals = refitted(some, gauge, [starts[i] for i in chosen], LIMITS.first_iterations, tol)
-    near = after_a_step(samples, gauge, rivals, ceiling) <= LIMITS.reach
-    near &= np.array([not rival.equivalent(gauge.network, LIMITS.returning) for rival in rivals])
-    chosen = chosen[near]
-    if not chosen.size:
+    if some is not samples:
+        possible = after_a_step(some, gauge, rivals, least)[0] <= reach_of_some(own, ceiling, samples.total, some.total)
+        chosen, rivals = chosen[possible], [rival for rival, may in zip(rivals, possible, strict=True) if may]
+    if not rivals:
         return []
-    going = [rival for rival, is_near in zip(rivals, near, strict=True) if is_near]
-    rivals = refitted(samples, gauge, going, LIMITS.iterations, tol)
+    left, moved = after_a_step(samples, gauge, rivals, ceiling)
+    near = [i for i in np.flatnonzero(left <= LIMITS.reach) if not moved.network(i).equivalent(gauge.network, LIMITS.returning)]
+    if not near:
+        return []
+    chosen, rivals = chosen[near], refitted(samples, gauge, [rivals[i] for i in near], LIMITS.iterations, tol)
     squares = 2.0 * to_numpy(samples.fold(Risk(Students.of(*rivals)))[0])
     return [
         (proposals[i][0], rival)
@@ -62,15 +67,26 @@ def squared_error(samples: Samples, network: Network) -> float:
     return 2.0 * float(to_numpy(samples.fold(Risk(Students.of(network)))[0])[0])
 
 
-def after_a_step(samples: Samples, gauge: Gauge, starts: list[Network], ceiling: float) -> np.ndarray:
-    """(S,) min_δ Σ w (r + Jδ)², r and J those of the start, above the network's Σ w r²; one is at the ceiling.
+def reach_of_some(own: float, ceiling: float, total: float, weight: float) -> float:
+    """Margins on rows of the given weight up to which `reach` margins are possible on all, whose sums are given.
+
+    With D the difference of the networks, Σ w (D² + 2Dr) on a share s of the rows has the mean s R for R on all of them, and
+    about the variance 4 σ² s R: the margin there is s times that on all.
+    """
+    margin = max((ceiling - own) * weight / total, np.finfo(float).tiny)
+    return LIMITS.reach + LIMITS.deviations * 2.0 * math.sqrt(own / total * LIMITS.reach / margin)
+
+
+def after_a_step(samples: Samples, gauge: Gauge, starts: list[Network], ceiling: float) -> tuple[np.ndarray, Students]:
+    """(S,) min_δ Σ w (r + Jδ)², r and J those of the start, above the network's Σ w r²; one is at the ceiling. And θ + δ.
 
     What the step leaves is of second order: where the ceiling is at rounding level, a small share of Σ w y² is the unit.
     """
     net = gauge.network
     zero = replace(net, a=0.0 * net.a, c=0.0)
     own, energy = 2.0 * to_numpy(samples.fold(Risk(Students.of(net, zero)))[0])
-    equations = NormalEquations(Students.of(*starts), gauge.free)
+    students = Students.of(*starts)
+    equations = NormalEquations(students, gauge.free)
     risks, gradients, grams = (to_numpy(v) for v in equations.assembled(samples.fold(equations)))
     diagonal = np.diagonal(grams, axis1=1, axis2=2)
     root = np.sqrt(np.maximum(diagonal, 1e-10 * diagonal.max(axis=1, keepdims=True)) + np.finfo(float).tiny)
@@ -78,7 +94,8 @@ def after_a_step(samples: Samples, gauge: Gauge, starts: list[Network], ceiling:
     steps = np.linalg.solve(scaled + LIMITS.damping * np.eye(target.shape[1]), target[:, :, None])[:, :, 0]
     excess = 2.0 * risks - (target * steps).sum(axis=1) - own
     share = excess / max(ceiling - own, LIMITS.suspect**2 * energy / LIMITS.reach, np.finfo(float).tiny)
-    return np.asarray(np.where(np.isfinite(share), share, np.inf))
+    moved = gauge.free.unpack(gauge.free.pack(students) - np.where(np.isfinite(steps), steps, 0.0) / root, students)
+    return np.where(np.isfinite(share), share, np.inf), moved
 
 
 def changed(gauge: Gauge, rivals: list[Network]) -> tuple[int, ...]:
