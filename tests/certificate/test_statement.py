@@ -9,7 +9,7 @@ import pytest
 
 from weightlift import draw, teachers
 from weightlift.certificate import Kind, Statement, Status, Topic, certify
-from weightlift.certificate.statement import CLAIMS, FATAL, UNITS, status_of_units
+from weightlift.certificate.statement import CLAIMS, FATAL, UNITS, named, renumbered, status_of_units
 
 
 def stated(topics: set[Topic], **failing: bool | None) -> list[Statement]:
@@ -68,3 +68,13 @@ def test_rounded_targets_have_bounded_errors(rounding: str, seed: int) -> None:
     off = replace(truth, W=truth.W * (1 + 1e-13))
     X, y = draw(truth, 300, rng=seed)
     assert certify(off, X, y, bias=True).evidence.quantum is None
+
+
+def test_sentences_name_units_by_their_own_numbers() -> None:
+    assert renumbered("Units 0, 1 and 3 are doubtful beside unit 2 (8 rows).", [2, 5, 7, 11]) == (
+        "Units 2, 5 and 11 are doubtful beside unit 7 (8 rows)."
+    )
+    assert renumbered("No other units agree on 3 rows.", [4, 5]) == "No other units agree on 3 rows."
+    for units in ((0,), (1, 2), (0, 1, 2)):
+        numbers = np.array([3, 4, 9])
+        assert renumbered(named(units), numbers) == named(numbers[list(units)])

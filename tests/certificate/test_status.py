@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from weightlift import draw, teachers
-from weightlift.certificate import Status, certify
+from weightlift.certificate import Status, Topic, certify
 from weightlift.network import Network
 
 
@@ -44,3 +46,39 @@ def test_the_headline_names_the_class_and_the_ground() -> None:
     withdrawn = certificate.refused("It was asked to.")
     assert withdrawn.status is Status.FAILED
     assert withdrawn.reasons == ("It was asked to.",)
+
+
+def test_a_unit_set_apart_is_no_longer_of_the_class(seed: int) -> None:
+    """With a dead unit at work again, always on, another ReLU may be reflected: claims are about networks without it."""
+    truth = replace(teachers.biased(4, 3, bias=0.7, activation="relu", rng=seed), c=0.3)
+    X = np.random.default_rng(seed).standard_normal((600, 4))
+    b = truth.b.copy()
+    b[0] = -1.5 * np.abs(X @ truth.W[:, 0]).max()
+    dead = replace(truth, b=b)
+    y = dead.predict(X)
+    far = 10.0 * np.abs(X @ truth.W[:, 1]).max()
+    W, a, b = truth.W.copy(), truth.a.copy(), b.copy()
+    W[:, 0], a[0], b[0], W[:, 1], b[1] = W[:, 1], a[1], far, -W[:, 1], -b[1]
+    rival = replace(truth, W=W, a=a, b=b, c=0.3 + truth.a[1] * (truth.b[1] - far))
+    np.testing.assert_allclose(rival.predict(X), y, atol=1e-12)
+    certificate = certify(dead, X, y, bias=True, offset=True)
+    assert certificate.certified_units == (1, 2)
+    assert certificate.headline.startswith("Among networks of at most 2 relu units")
+    assert "at most 2 units that the rows show" in certificate.assumptions[0]
+    assert not certificate.locate(rival)[0][1]
+
+
+def test_sentences_beside_a_dead_unit_name_the_right_units(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    truth = teachers.biased(4, 3, bias=0.4, activation="relu", rng=seed)
+    X = rng.standard_normal((40, 4))
+    b = truth.b.copy()
+    b[0] = -1.5 * np.abs(X @ truth.W[:, 0]).max()
+    b[2] = -0.95 * (X @ truth.W[:, 2]).max()  # few rows see it
+    net = replace(truth, b=b)
+    certificate = certify(net, X, net.predict(X), bias=True)
+    doubts = [s for s in certificate.failing if s.topic is not Topic.SUPERFLUOUS]
+    assert doubts
+    for statement in doubts:
+        assert 2 in statement.units
+        assert "nit 2" in statement.sentence or "and 2" in statement.sentence

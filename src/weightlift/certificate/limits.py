@@ -30,8 +30,9 @@ class Limits:
     probes: int = 64  # units whose detection is asked for
     power: float = 3.1  # standard deviations: the test finds a unit at the limit with probability 99.9 %
     region: float = 1e-4  # a unit lies outside of its region with this probability
-    largest_region: float = 1.0  # relative size of a region: beyond it even the sign is open
-    noisy_region: float = 1.25  # of a 99.99 % region, a standard error of a fifth; whether there is a unit is for significance
+    largest_region: float = 1.0  # relative size of a region that errors within a quantum allow: beyond it even the sign is open
+    noisy_region: float = 1.25  # of a 99.99 % region, inputs standardised: a standard error of a fifth of the unit; whether
+    # there is a unit at all is for significance
     shift: float = 0.04  # gᵀ(JᵀJ)⁻¹g/σ² a parameter: the minimum is within a fifth of a standard error, which costs 0.5 of 95 %
     kink: float = 1e-12  # |z| beside |x|ᵀ|w| + |b| within which a row is on a kink: rounding errors of a thousand ulp
     on_kinks: int = 64  # such rows that are allowed for: a minimum on more of them than parameters is none

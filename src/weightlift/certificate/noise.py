@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import fdtri
 
+from weightlift.certificate.breadth import breadth
 from weightlift.certificate.curvature import curvature
 from weightlift.certificate.lack_of_fit import LackOfFit, lack_of_fit
 from weightlift.certificate.limits import LIMITS
@@ -34,7 +35,8 @@ from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
 from weightlift.evidence.rows import DistinctRows, count_distinct
 from weightlift.namespaces import to_numpy
-from weightlift.samples import Samples
+from weightlift.samples import Columns, Samples
+from weightlift.samples.columns import NO_NAMES
 
 UNBOUNDED = 1e100  # a shift that nothing limits; its square is finite. Where a probe moves nothing, ∞ · 0 is no shift
 
@@ -57,7 +59,12 @@ class NoisyFit:
 
 
 def examine_noise(
-    samples: Samples, information: Information, n_rows: int, effective_rows: float, rng: np.random.Generator
+    samples: Samples,
+    information: Information,
+    n_rows: int,
+    effective_rows: float,
+    rng: np.random.Generator,
+    columns: Columns = NO_NAMES,
 ) -> NoisyFit:
     """Statements of a noisy fit, and its regions if none of them is fatal."""
     p, gauge = information.gauge.size, information.gauge
@@ -87,7 +94,7 @@ def examine_noise(
     statements = (
         *first,
         significance(samples, information, covariances, variance, needed, regions),
-        _precision(relative, _single(gauge, covariances)),
+        *_precisions(information, regions, relative, _single(gauge, covariances), columns),
         *_sides(samples, information, reach, relative, needed * variance),
         bent.statement,
     )
@@ -177,29 +184,44 @@ def _structure(fit: LackOfFit) -> Statement:
     return Statement(Topic.STRUCTURE, Kind.TESTED, holds, sentence, fit.p_value, LIMITS.level)
 
 
-def _single(gauge: Gauge, covariances: tuple[np.ndarray, np.ndarray]) -> float:
-    """The largest 95 % half-width of a single weight, relative to ‖w‖, in normal form."""
-    d, widest = gauge.network.n_inputs, 0.0
+def _single(gauge: Gauge, covariances: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """(k,) the largest 95 % half-width of a single weight of each unit, relative to ‖w‖, in normal form."""
+    d, widest = gauge.network.n_inputs, []
     for i in range(gauge.network.n_units):
         at, T = gauge.coordinates(i), gauge.normal_form_jacobian(i)
         length = 1.0 if not gauge.free.a else max(float(np.linalg.norm(gauge.network.W[:, i])), TINY)
         variances = np.max([np.diagonal(T @ C[np.ix_(at, at)] @ T.T)[:d] for C in covariances], axis=0)
-        widest = max(widest, 1.96 * math.sqrt(max(float(variances.max()), 0.0)) / length)
-    return widest
+        widest.append(1.96 * math.sqrt(max(float(variances.max()), 0.0)) / length)
+    return np.array(widest)
+
+
+def _precisions(
+    information: Information, regions: np.ndarray, relative: np.ndarray, single: np.ndarray, columns: Columns
+) -> Iterator[Statement]:
+    """That regions are small; else one statement for each unit that is too wide, with the inputs that make it so."""
+    wide = np.flatnonzero(~(relative <= LIMITS.noisy_region))
+    if not len(wide):
+        yield _precision(relative, float(single.max()))
+    for i in wide.tolist():
+        alone = f"the 95 % interval of a single weight is at most ±{single[i]:.2g} of ‖w‖"
+        sentence = breadth(information, i, regions[:, i]).sentence(i, columns, alone)
+        yield Statement(Topic.PRECISION, Kind.TESTED, False, sentence, float(relative[i]), LIMITS.noisy_region, (i,))
 
 
 def _precision(relative: np.ndarray, single: float | None = None) -> Statement:
     """single: the 95 % half-width of a weight alone, where it is known."""
-    wide = tuple(np.flatnonzero(~(relative <= LIMITS.noisy_region)).tolist())
+    limit = LIMITS.noisy_region
+    wide = tuple(np.flatnonzero(~(relative <= limit)).tolist())
     narrower = "intervals of single weights are narrower"
     alone = narrower if single is None else f"the 95 % interval of a single weight is at most ±{single:.2g} of ‖w‖"
     sentence = (
-        f"The 99.99 % regions, of all weights of a unit at once, are at most {relative.max():.2g} of the units' sizes; {alone}."
+        f"The 99.99 % regions, of all weights of a unit at once, are at most {relative.max():.2g} of the units' sizes "
+        f"({limit:g} allowed, inputs standardised); {alone}."
         if not wide
-        else f"{named(wide)} known no better than to {relative.max():.2g} of the size, all weights at once at 99.99 % "
-        f"({alone}); give more rows, or drop inputs that depend on others."
+        else f"{named(wide)} known no better than to {relative.max():.2g} of the size ({limit:g} allowed), all weights at once "
+        f"at 99.99 % ({alone}); give more rows, or drop inputs that depend on others."
     )
-    return Statement(Topic.PRECISION, Kind.TESTED, not wide, sentence, float(relative.max()), LIMITS.noisy_region, wide)
+    return Statement(Topic.PRECISION, Kind.TESTED, not wide, sentence, float(relative.max()), limit, wide)
 
 
 def _sides(
@@ -217,7 +239,7 @@ def _sides(
     without = Information.of(samples.map(Near(reach).without), gauge)
     sizes = [relative_size(gauge, i, J.unit_inverse(i)) for J in (without, information) for i in range(len(relative))]
     there, here = np.split(np.array(sizes), 2)
-    open_ = ~(relative * there <= here * LIMITS.largest_region) if without.full_rank else relative >= 0
+    open_ = ~(relative * there <= here * LIMITS.noisy_region) if without.full_rank else relative >= 0
     units = tuple(np.flatnonzero(open_ & by_chance).tolist())
     if units:
         sentence = f"{named(units)} determined by rows on a kink alone, within the noise; give rows elsewhere, or more of them."

@@ -23,6 +23,7 @@ class Evidence:
     n_rows: int = 0  # with positive weight
     n_distinct: int = 0  # different inputs among them; without biases, those that symmetries of f do not make copies
     n_parameters: int = 0  # once scale is fixed
+    width: int | None = None  # units that the rows show, doubles once: the most of the class that claims are about. None: all
     residual_max: float = math.nan  # largest |f(x) − y|
     rounding_level: float = math.nan  # largest |f(x) − y| in units of its row's bound on rounding errors
     condition: float | None = None  # of JᵀJ with unit diagonal, inputs standardised
@@ -52,7 +53,8 @@ class UnitVerdict:
 class Certificate:
     """The answer of `certify`. It is true in a condition for EXACT and STATISTICAL.
 
-    precision      relative precision of each unit in normal form: of (w, b) and of a
+    precision      relative precision of each unit in normal form, of (w, b) and of a, in the inputs' own units of measurement;
+                   statements on precision, and their limits, are about standardised inputs
     regions        (2, k, q, q): a unit's coordinates θ are claimed to lie where (θ − θ̂)ᵀR⁻¹(θ − θ̂) ≤ 1 for one of two
                    matrices R, the classical and the robust one; only for noisy data. Coordinates: see `evidence.gauge`
     wide_regions   the same if the truth may have a further unit, or two for one of these, that the rows do not show
@@ -149,7 +151,7 @@ class Certificate:
     def _class(self) -> str:
         parts = [name for name, free in (("biases", self.bias), ("offset", self.offset)) if not free]
         without = f" without {' or '.join(parts)}" if parts else " with biases and offset"
-        k, m = self.network.n_units, self.network.n_outputs
+        k, m = self.network.n_units if self.evidence.width is None else self.evidence.width, self.network.n_outputs
         several = f" and {m} outputs" if m > 1 else ""
         beside = ", beside a linear part" if self.network.V is not None else ""
         return f"networks of at most {k} {self.network.activation.name} unit{'s' * (k != 1)}{several}{without}{beside}"
@@ -274,7 +276,9 @@ class Certificate:
         if e.condition is not None and e.least_eigenvalue is not None:
             lines.append(f"  condition number {e.condition:.3g}, least eigenvalue of JᵀJ {e.least_eigenvalue:.3g}")
         if self.precision is not None:
-            lines.append("  relative precision of the units " + " ".join(f"{p:.2g}" for p in self.precision))
+            lines.append(
+                "  relative precision of the units, inputs as they are: " + " ".join(f"{p:.2g}" for p in self.precision)
+            )
         if e.noise_std is not None:
             lines.append(f"  noise {e.noise_std:.3g}")
         if e.detection_limit is not None:

@@ -34,7 +34,7 @@ from weightlift.certificate.noise import NoisyFit, examine_noise
 from weightlift.certificate.precision import Precision, precision_of, relative_size, separation, undetermined
 from weightlift.certificate.quantum import Quantum, quantum_of
 from weightlift.certificate.standard import Standard
-from weightlift.certificate.statement import Kind, Statement, Status, Topic, assumed, named, of_finding
+from weightlift.certificate.statement import Kind, Statement, Status, Topic, assumed, named, of_finding, renumbered
 from weightlift.certificate.status import Certificate, Evidence
 from weightlift.errors import ArgumentError, ShapeError
 from weightlift.evidence.gauge import Gauge
@@ -48,6 +48,7 @@ from weightlift.risk import Risk, Students
 from weightlift.rivals import Finding, Outcome, examine, examine_noisy
 from weightlift.samples import Block, Samples
 from weightlift.samples import open as open_samples
+from weightlift.samples.columns import columns_of
 
 DENSITY = "The rows were drawn independently from a density, not chosen by the network's values on them."
 NONE_BELOW = Finding(Outcome.NONE_FOUND, "No other network was found that fits as well: reflected units, exchanged pieces.")
@@ -99,7 +100,7 @@ def certify(
         model = Model(bias, network.V is not None, offset)
         return certify_joint(network, samples, model, heldout=heldout, tries=int(tries), rng=generator(rng))
     with np.errstate(all="ignore"):  # values that overflow are reported, not warned about
-        lines = _assumptions(network, bias, offset)
+        lines = (_of_width(network, network.n_units), *_assumptions(bias, offset))
         blank = Certificate(network, bias, offset, lines, Evidence(), symmetries=symmetries(network))
         return _Case(blank, samples, HeldOut.of(heldout, samples, network, bias=bias), int(tries), generator(rng)).certificate()
 
@@ -146,7 +147,7 @@ class _Case:
         faint = error / LIMITS.precision**2 if explained else 0.0  # a is known to (error/Σ w (a φ)²)^½ at best
         fewer = _Reduced.of(network, self.samples, bias, offset, faint)
         if fewer.statement is not None:
-            this = this._stating(fewer.statement)
+            this = this._narrowed(len(fewer.kept))._stating(fewer.statement)
         if fewer.network is None:
             return this.known
         part = this._of_standard_inputs(fewer)
@@ -163,6 +164,13 @@ class _Case:
         condition, least = information.condition, information.least_eigenvalue
         this = self._measured(condition=condition, least_eigenvalue=least)._stating(fewer.named(_determined(information)))
         return _Part(this, fewer, standard, samples, information)
+
+    def _narrowed(self, width: int) -> _Case:
+        """The case of a smaller class: with more units there may be others in the place of those that the rows show."""
+        first, *rest = self.known.statements
+        assert first.kind is Kind.ASSUMED
+        case = replace(self, known=replace(self.known, statements=(_of_width(self.known.network, width), *rest)))
+        return case._measured(width=width)
 
     def _measured(self, **changes: Any) -> _Case:
         return replace(self, known=replace(self.known, evidence=replace(self.known.evidence, **changes)))
@@ -258,7 +266,8 @@ class _Part:
 
     def noisy(self, effective_rows: float) -> Certificate:
         e = self.case.known.evidence
-        fit = examine_noise(self.samples, self.information, e.n_rows, effective_rows, self.case.rng)
+        columns = columns_of(self.case.samples)
+        fit = examine_noise(self.samples, self.information, e.n_rows, effective_rows, self.case.rng, columns)
         seen = None if fit.fit is None else fit.fit.p_value
         limit = None if fit.fit is None else fit.fit.detection_limit
         case = self.case._measured(noise_std=fit.noise_std, p_value=seen, detection_limit=limit)
@@ -391,7 +400,7 @@ class _Reduced:
         if len(self.kept) == self.n_units:
             return statement
         units = tuple(int(self.kept[i]) for i in (statement.units or (self.range if not statement.holds else ())))
-        return replace(statement, units=units)
+        return replace(statement, units=units, sentence=renumbered(statement.sentence, self.kept))
 
     def pattern(self, patterns: np.ndarray) -> np.ndarray:
         full = np.zeros((len(patterns), self.n_units), dtype=bool)
@@ -411,14 +420,14 @@ def _merged(network: Network, i: int, j: int) -> Network:
     return replace(network, W=W, a=a, b=b, c=network.c + one.c)
 
 
-def _assumptions(network: Network, bias: bool, offset: bool) -> tuple[Statement, ...]:
+def _of_width(network: Network, k: int) -> Statement:
+    most = f"{k} unit{'s' * (k != 1)}{' that the rows show' * (k < network.n_units)}"
+    return assumed(f"The data come from a network with the activation {network.activation.name}, of at most {most}.")
+
+
+def _assumptions(bias: bool, offset: bool) -> tuple[Statement, ...]:
     given = " and ".join(name for name, free in (("biases", bias), ("an offset", offset)) if free)
-    phi, k = network.activation.name, network.n_units
-    return (
-        assumed(f"The data come from a network with the activation {phi}, of at most {k} unit{'s' * (k != 1)}."),
-        assumed(f"It has {given or 'neither biases nor an offset'}."),
-        assumed(DENSITY),
-    )
+    return assumed(f"It has {given or 'neither biases nor an offset'}."), assumed(DENSITY)
 
 
 def _enough(distinct: int, p: int, heldout: int) -> Statement:

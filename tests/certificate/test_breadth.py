@@ -1,0 +1,72 @@
+"""Inputs that make a unit's region too wide are the ones that depend on others, and the rest is what the blocks say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.certificate.fits import fitted
+from tests.conftest import optional
+
+from weightlift import teachers
+from weightlift.certificate import Topic, certify
+from weightlift.certificate.breadth import breadth
+from weightlift.certificate.limits import LIMITS
+from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.information import Information
+from weightlift.samples import open as open_samples
+
+
+def _information(activation: str, seed: int, shared: float) -> Information:
+    """Inputs 1 and 3 equal but for `shared` of their spread."""
+    rng = np.random.default_rng(seed)
+    net = teachers.biased(5, 2, bias=0.4, activation=activation, rng=seed)
+    X = rng.standard_normal((400, 5))
+    X[:, 3] = X[:, 1] + shared * X[:, 3]
+    return Information.of(open_samples(X, net.predict(X)), Gauge.of(net, bias=True, offset=False))
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+def test_two_inputs_that_are_nearly_one(activation: str, seed: int) -> None:
+    information = _information(activation, seed, 1e-3)
+    blocks = np.stack([information.unit_inverse(0), 0.5 * information.unit_inverse(0)])
+    blocks *= (4.0 * LIMITS.noisy_region / information.gauge.relative_size(0, blocks[0])) ** 2
+    found = breadth(information, 0, blocks)
+    assert found.size == pytest.approx(information.gauge.relative_size(0, blocks[0]))
+    assert set(found.inputs) == {1, 3}
+    assert not found.bias
+    assert found.rest <= LIMITS.noisy_region
+    assert 1e5 < found.inflation < 1e7  # 1/(1 − R²) = 10⁶ + 1 for independent inputs, all rows alike
+
+
+def test_the_rest_is_the_size_of_the_other_parameters(seed: int) -> None:
+    """For tanh the normal form is (w, b, a) itself, and errors of some parameters are a block."""
+    information = _information("tanh", seed, 0.3)
+    net, block = information.gauge.network, information.unit_inverse(1)
+    block = (3.0 / information.gauge.relative_size(1, block)) ** 2 * block
+    found = breadth(information, 1, block[None])
+    rest = [j for j in range(6) if j not in found.inputs and not (j == 5 and found.bias)]
+    assert len(rest) < 6
+    size = np.sqrt(np.linalg.eigvalsh(block[np.ix_(rest, rest)])[-1]) / np.hypot(np.linalg.norm(net.W[:, 1]), net.b[1])
+    output = 0.0 if found.output else np.sqrt(block[-1, -1]) / abs(net.a[1])
+    assert found.rest == pytest.approx(max(size, output))
+    assert found.rest <= LIMITS.noisy_region < found.size
+
+
+def test_a_certificate_names_the_inputs_of_each_wide_unit(seed: int) -> None:
+    pandas = optional("pandas")
+    rng = np.random.default_rng(seed)
+    truth = teachers.biased(4, 2, bias=0.4, activation="relu", rng=seed)
+    X = rng.standard_normal((300, 4))
+    X[:, 2] = X[:, 0] + 0.02 * X[:, 2]
+    y = truth.predict(X)
+    y = y + 0.1 * y.std() * rng.standard_normal(300)
+    frame = pandas.DataFrame(X, columns=["age", "height", "years", "weight"])
+    certificate = certify(fitted(truth, X, y), frame, y, bias=True)
+    wide = [s for s in certificate.failing if s.topic is Topic.PRECISION]
+    assert wide
+    for statement in wide:
+        assert statement.number > statement.limit == LIMITS.noisy_region
+        assert "column 'age'" in statement.sentence
+        assert "column 'years'" in statement.sentence
+        assert "'height'" not in statement.sentence
+        assert statement.sentence.startswith(f"Unit {statement.units[0]} is")
