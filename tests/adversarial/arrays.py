@@ -121,6 +121,12 @@ SHAPES = [
         "20,000 inputs, 40 rows", lambda: fit(DEEP, np.ones(40)), "20,000 inputs.*40 rows|inputs.*rows", errors.TooFewRowsError
     ),
     refused(
+        "20,000 inputs, 1,000 rows",
+        lambda: fit(DEEP.repeat(25, 0), np.ones(1000)),
+        "inputs.*1,000 rows",
+        errors.TooFewRowsError,
+    ),
+    refused(
         "auto width, 20,000 inputs", lambda: fit(DEEP, np.ones(40), n_units="auto"), "inputs.*rows", errors.TooFewRowsError
     ),
     refused("W without inputs", lambda: wl.Network(np.zeros((0, 2))), "W must have at least one input", errors.ShapeError),

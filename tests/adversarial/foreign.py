@@ -96,6 +96,7 @@ ONNX = [
     refused("a property of deep JSON", lambda: ours(described(DEEP_JSON)), "describes no activation", BAD),
     refused("a property of another kind", lambda: ours(described("[1]")), "describes no activation", BAD),
     refused("weights in a file that is not there", lambda: external(), "lacks its weights", BAD),
+    same("weights beside the model, others where we stand", lambda: (beside().predict(X), TRUTH.predict(X))),
     refused(
         "a weight that claims 10¹² numbers", lambda: ours(lambda m: m.graph.initializer[0].dims.append(10**12)), "damaged", BAD
     ),
@@ -128,6 +129,15 @@ def external() -> Any:
     onnx.save_model(made, MODEL, save_as_external_data=True, location="weights.bin", size_threshold=0)
     os.unlink("weights.bin")
     return export.from_onnx(MODEL)
+
+
+def beside() -> Any:
+    """A model in a folder with its weights, and another's weights under the same name in the working directory."""
+    for place, net in (("there", TRUTH), (".", wl.Network(-TRUTH.W, 3 * TRUTH.a))):
+        Path(place).mkdir(exist_ok=True)
+        file = Path(place) / MODEL
+        onnx.save_model(export.to_onnx(net), file, save_as_external_data=True, location="weights.bin", size_threshold=0)
+    return export.from_onnx("there" / MODEL)
 
 
 def state(tensors: dict[str, np.ndarray], **metadata: str) -> Any:

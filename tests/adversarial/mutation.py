@@ -1,35 +1,41 @@
 """Whether the tests would notice a wrong formula: signs flipped, factors dropped, indices shifted, one at a time.
 
-    python -m tests.adversarial.mutation --jobs 16 --per-room 100 --out mutants.jsonl
+    python -m tests.adversarial.mutation --per-file 10 --out mutants.jsonl      a sample, spread evenly over the files
+    python -m tests.adversarial.mutation --again mutants.jsonl --seconds 60     those that survived, against more tests
 
 A first run of the rooms' tests, not the slow ones, notes which of them reach which line and how long each takes. Every mutant
-is then a forked process in which one module's syntax tree differs in one place, and which runs the tests that reach that
-place, shortest first, until one fails. A mutant is killed by a failing test, an error or its time limit; the others are
-printed.
+is then a forked process that knows the package and the tests already, and in which the functions of one module have the code
+of a syntax tree that differs in one place (where that place belongs to no function, and with --again, all is imported anew). It
+runs the tests that reach the place, shortest first, until one fails. A mutant is killed by a failing test, an error or its
+limit of CPU time; the others are printed. Controls are such processes without a change: no test may fail in them.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import copy
+import functools
+import gc
+import importlib
 import importlib.abc
 import importlib.util
 import json
+import math
 import multiprocessing
 import os
 import random
-import signal
+import resource
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, replace
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
-SOURCE = ROOT / "src" / "weightlift"
+from tests.adversarial.mutants import ROOT, SOURCE, Mutant, mutant, mutated, places, sites
+from tests.adversarial.reached import QUIET, Reached, quietly, record, test_files
+
 ROOMS: dict[str, tuple[str, ...]] = {  # the core mathematics, and the tests that may know it
     "hermite": ("tests/hermite", "tests/moments"),
     "moments": ("tests/moments", "tests/hermite", "tests/initialization", "tests/test_subspace.py", "tests/test_input_laws.py"),
@@ -40,188 +46,195 @@ ROOMS: dict[str, tuple[str, ...]] = {  # the core mathematics, and the tests tha
     "certificate": ("tests/certificate", "tests/rivals"),
     "rivals": ("tests/rivals", "tests/certificate"),
 }
-NO_MATHEMATICS = {"limits.py", "summary.py", "__init__.py"}  # numbers with their reasons, prose, names
-PROSE = {"__repr__", "__str__", "floats_per_row", "sentence", "summary"}
-MOST_SECONDS = 40.0  # of tests for one mutant, by their usual durations
-COVERAGE = 4  # the number under which sys.monitoring knows us
-PATIENCE = 90.0  # seconds after which a mutant hangs, and is killed
+CONTROL = "control"
+MEMORY = 6 << 30  # bytes of addresses: a wrong size ends in an error, not in the machine's last memory
+FAILED = 1  # what pytest answers when a test fails, and when what it imports does
+INTERRUPTED = 2
 
 
-@dataclass(frozen=True)
-class Mutant:
-    room: str
-    path: str  # below src/weightlift
-    site: int  # its number among the places of the file
-    kind: str
-    line: int
-    last: int
-    before: str
-    after: str
+def main() -> None:
+    options = _options()
+    began = time.monotonic()
+    os.chdir(ROOT)
+    context = multiprocessing.get_context("fork")
+    targets = options.tests or [t for room in options.rooms for t in ROOMS[room]]
+    files = sorted({f for target in targets for f in test_files(target)})
+    with context.Pool(options.jobs, maxtasksperchild=1) as pool:
+        reached = record(files, list(ROOMS), options.most, pool, options.reached)
+    print(f"{len(reached)} tests of {len(files)} files, {time.monotonic() - began:.0f} s", flush=True)
+    rng = random.Random(options.seed)
+    chosen = _survivors(options.again) if options.again else _sample(options, rng)
+    jobs = [(m, _tests_of(m, reached, options.seconds), bool(options.again)) for m in chosen]
+    rng.shuffle(jobs)
+    jobs = [(replace(m, kind=CONTROL), tests, fresh) for m, tests, fresh in jobs[: options.controls]] + jobs
+    _warm(files)
+    out = options.out or Path("mutants.jsonl" if not options.again else "again.jsonl")
+    results = []
+    with context.Pool(options.jobs, maxtasksperchild=1) as pool, out.open("w") as file:
+        for result in pool.imap_unordered(_try, jobs):
+            results.append(result)
+            print(json.dumps(result, ensure_ascii=False), file=file, flush=True)
+            if time.monotonic() - began > 60 * options.minutes:
+                break
+    _print(results)
 
 
-def sites(tree: ast.Module) -> list[tuple[ast.AST, str]]:
-    """Every place that can be mutated, with how; in the order of the tree."""
-    return [(node, kind) for node in _code(tree) for kind in _kinds(node)]
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--per-file", type=int, default=10, help="mutants of a source file, drawn at random; 0: all")
+    parser.add_argument("--rooms", nargs="*", default=list(ROOMS))
+    parser.add_argument("--tests", nargs="*", help="files or folders of tests; by default those that may know the rooms")
+    parser.add_argument("--most", type=float, default=math.inf, help="seconds of CPU time for the tests of one file")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=20.0, help="of tests for one mutant, by their usual CPU time")
+    parser.add_argument("--controls", type=int, default=10, help="mutants that are tried unchanged, too")
+    parser.add_argument("--minutes", type=float, default=600.0, help="after which what was found is printed")
+    parser.add_argument("--again", type=Path, help="results whose survivors are tried again")
+    parser.add_argument("--reached", type=Path, default=Path("reached.json"), help="where it is kept what the tests reach")
+    parser.add_argument("--out", type=Path)
+    return parser.parse_args()
 
 
-def _code(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes that compute: no annotation, message, decorator, default or prose."""
-    yield node
-    for name, value in ast.iter_fields(node):
-        if name in ("annotation", "returns", "decorator_list", "defaults", "kw_defaults", "bases", "msg"):
-            continue
-        for child in value if isinstance(value, list) else [value]:
-            prose = isinstance(child, ast.Raise | ast.JoinedStr | ast.Assert | ast.Import | ast.ImportFrom)
-            named = isinstance(child, ast.FunctionDef) and child.name in PROSE
-            if isinstance(child, ast.AST) and not prose and not named and not _warns(child):
-                yield from _code(child)
+def _sample(options: argparse.Namespace, rng: random.Random) -> list[Mutant]:
+    chosen = []
+    for room in options.rooms:
+        files = defaultdict(list)
+        for place in places(room):
+            files[place[1]].append(place)
+        print(f"{room}: {sum(map(len, files.values()))} places", flush=True)
+        for found in files.values():
+            rng.shuffle(found)
+            chosen += [mutant(*place) for place in found[: options.per_file or None]]
+    return chosen
 
 
-def _warns(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "warn"
+def _survivors(path: Path) -> list[Mutant]:
+    names = Mutant.__dataclass_fields__
+    results = (json.loads(line) for line in path.read_text().splitlines())
+    return [Mutant(**{n: r[n] for n in names}) for r in results if r["fate"] == "survived" and r["kind"] != CONTROL]
 
 
-def _kinds(node: ast.AST) -> list[str]:
-    if isinstance(node, ast.BinOp):
-        if any(isinstance(v, ast.JoinedStr | ast.List | ast.Tuple) for v in (node.left, node.right)):
-            return []
-        operators: dict[type[ast.operator], list[str]] = {
-            ast.Add: ["sign"], ast.Sub: ["sign"], ast.Mult: ["factor"], ast.Div: ["factor"], ast.Pow: ["factor"],
-        }  # fmt: skip
-        return operators.get(type(node.op), [])
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and not isinstance(node.operand, ast.Constant):
-        return ["sign"]
-    if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Lt | ast.Gt | ast.LtE | ast.GtE):
-        return ["sense"]
-    if isinstance(node, ast.Subscript) and any(_is_index(v) for v in ast.walk(node.slice)):
-        return ["index"]
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
-        return ["index"] if node.args else []
-    return []
+def _tests_of(mutant: Mutant, reached: Reached, most: float) -> list[tuple[str, float]]:
+    """The tests that reach the place with their seconds, the shortest first, as many as the time allows."""
+    span = {(mutant.path, line) for line in range(mutant.line, mutant.last + 1)}
+    found = sorted((seconds, test) for test, (seconds, lines) in reached.items() if span & lines)
+    chosen, total = [], 0.0
+    for seconds, test in found:
+        total += seconds
+        if chosen and total > most:
+            break
+        chosen.append((test, seconds))
+    return chosen
 
 
-def _is_index(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and type(node.value) is int
+FUNCTIONS: dict[CodeType, list[FunctionType]] = defaultdict(list)
+CACHES: list[Any] = []
 
 
-def mutated(tree: ast.Module, site: int) -> tuple[ast.Module, ast.AST, ast.AST]:
-    """Another tree with that place changed, the place, and what stands there now."""
-    tree = copy.deepcopy(tree)
-    node, kind = sites(tree)[site]
-    before = copy.deepcopy(node)
-    new = _change(node, kind)
-    if new is not node:
-        for parent in ast.walk(tree):
-            for name, value in ast.iter_fields(parent):
-                if value is node:
-                    setattr(parent, name, new)
-                elif isinstance(value, list):
-                    setattr(parent, name, [new if v is node else v for v in value])
-    return ast.fix_missing_locations(tree), before, new
-
-
-def _change(node: Any, kind: str) -> Any:
-    if kind == "sign":
-        if isinstance(node, ast.UnaryOp):
-            return node.operand
-        node.op = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
-    elif kind == "factor":
-        constant = isinstance(node.op, ast.Mult) and isinstance(node.left, ast.Constant)
-        return node.right if constant else node.left
-    elif kind == "sense":
-        turned = {ast.Lt: ast.GtE, ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.GtE: ast.Lt}
-        node.ops[0] = turned[type(node.ops[0])]()
-    elif isinstance(node, ast.Subscript):
-        index = next(v for v in ast.walk(node.slice) if _is_index(v))
-        index.value += 1  # type: ignore[attr-defined]
-    else:
-        node.args[0] = ast.BinOp(node.args[0], ast.Add(), ast.Constant(1))
-    return node
-
-
-def places(room: str) -> list[tuple[str, Path, int]]:
-    """Every place of a room: the room, the file, the number of the place."""
-    folder = SOURCE / room
-    files = sorted(f for f in folder.glob("*.py") if f.name not in NO_MATHEMATICS) if folder.is_dir() else [folder]
-    return [(room, file, number) for file in files for number in range(len(sites(ast.parse(file.read_text()))))]
-
-
-def mutant(room: str, file: Path, number: int) -> Mutant:
-    tree = ast.parse(file.read_text())
-    node, kind = sites(tree)[number]
-    _, before, after = mutated(tree, number)
-    where = str(file.relative_to(SOURCE)), number, kind, node.lineno, node.end_lineno  # type: ignore[attr-defined]
-    return Mutant(room, *where, ast.unparse(before), ast.unparse(after))
-
-
-class Recorder:
-    """A plugin of pytest: the lines of the package that each test reaches, and its seconds."""
-
-    def __init__(self) -> None:
-        self.lines: dict[str, set[tuple[str, int]]] = {}
-        self.seconds: dict[str, float] = {}
-        self.failed: set[str] = set()
-        self._now: set[tuple[str, int]] = set()
-        self._prefix = str(SOURCE) + os.sep
-        self._monitoring: Any = getattr(sys, "monitoring", None)  # from Python 3.12 on: a line costs once a test
-        if self._monitoring is not None:
-            self._monitoring.use_tool_id(COVERAGE, "mutation")
-            self._monitoring.register_callback(COVERAGE, self._monitoring.events.LINE, self._first_time)
-
-    def _first_time(self, code: Any, line: int) -> Any:
-        if code.co_filename.startswith(self._prefix):
-            self._now.add((code.co_filename[len(self._prefix) :], line))
-        return self._monitoring.DISABLE
-
-    def _call(self, frame: Any, event: str, argument: Any) -> Any:
-        return self._line if frame.f_code.co_filename.startswith(self._prefix) else None
-
-    def _line(self, frame: Any, event: str, argument: Any) -> Any:
-        self._now.add((frame.f_code.co_filename[len(self._prefix) :], frame.f_lineno))
-        return self._line
-
-    def pytest_runtest_logstart(self, nodeid: str) -> None:
-        self._now = set()
-        if self._monitoring is None:
-            sys.settrace(self._call)
-        else:
-            self._monitoring.restart_events()
-            self._monitoring.set_events(COVERAGE, self._monitoring.events.LINE)
-
-    def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        if self._monitoring is None:
-            sys.settrace(None)
-        else:
-            self._monitoring.set_events(COVERAGE, 0)
-
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
-        if report.failed or report.skipped:
-            self.failed.add(report.nodeid)
-        self.lines[report.nodeid] = self._now
-
-
-Reached = dict[str, tuple[float, set[tuple[str, int]]]]  # of a test: its seconds and its lines
-
-
-def _record(target: str) -> Reached:
+def _warm(files: list[str]) -> None:
+    """The package and the tests, imported once: what every mutant is forked from."""
     import pytest
 
-    recorder = Recorder()
-    _quietly(lambda: pytest.main([target, "-q", "-m", "not slow", "-p", "no:xdist", "-p", "no:cacheprovider"], [recorder]))
-    return {t: (recorder.seconds[t], lines) for t, lines in recorder.lines.items() if t not in recorder.failed}
+    for room in ROOMS:
+        for path in sorted((SOURCE / room).glob("*.py")) if (SOURCE / room).is_dir() else [SOURCE / room]:
+            importlib.import_module(_module(str(path.relative_to(SOURCE))))
+    if pytest.main([*files, *QUIET, "-q", "-q", "--collect-only"]) != 0:
+        raise SystemExit("the tests cannot be collected.")
+    for thing in gc.get_objects():
+        if isinstance(thing, FunctionType) and thing.__code__.co_filename.startswith(str(SOURCE)):
+            FUNCTIONS[thing.__code__].append(thing)
+        elif isinstance(thing, functools._lru_cache_wrapper) and str(thing.__module__).startswith("weightlift"):
+            CACHES.append(thing)
+
+
+def _module(path: str) -> str:
+    parts = Path(path).with_suffix("").parts
+    return ".".join(("weightlift", *(parts[:-1] if parts[-1] == "__init__" else parts)))
+
+
+def _try(job: tuple[Mutant, list[tuple[str, float]], bool]) -> dict[str, Any]:
+    """What became of a mutant: in a process of its own, which its limit of CPU time ends."""
+    mutant, tests, fresh = job
+    began = time.monotonic()
+    fate, code = "survived", 0
+    if tests:
+        child = os.fork()
+        if child == 0:
+            _run(mutant, tests, fresh)
+        _, status, used = os.wait4(child, 0)
+        code = os.waitstatus_to_exitcode(status)
+        known = {0: "survived", FAILED: "killed", INTERRUPTED: "killed"}
+        fate = "hung" if code < 0 else known.get(code, "not tried")  # a signal: its limit of CPU time, or a crash
+    seconds = {"wall": round(time.monotonic() - began, 2), "cpu": round(used.ru_utime + used.ru_stime, 2) if tests else 0.0}
+    return {**asdict(mutant), "fate": fate, "code": code, "tests": len(tests), **seconds}
+
+
+def _run(mutant: Mutant, tests: list[tuple[str, float]], fresh: bool) -> None:
+    import pytest
+
+    code = 99
+    limit = math.ceil(8 + 3 * sum(seconds for _, seconds in tests))
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    try:
+        for cache in CACHES:
+            cache.cache_clear()
+        if fresh or (mutant.kind != CONTROL and not _exchange(mutant)):
+            sys.meta_path[:0] = [] if mutant.kind == CONTROL else [Finder(mutant)]
+            for name in [n for n in sys.modules if n.partition(".")[0] in ("weightlift", "tests")]:
+                del sys.modules[name]
+        code = quietly(lambda: int(pytest.main([*(test for test, _ in tests), "-x", *QUIET])))
+    finally:
+        os._exit(code)
+
+
+def _exchange(mutant: Mutant) -> bool:
+    """Whether the functions of the module could be given the mutant's code as they stand."""
+    file = SOURCE / mutant.path
+    tree = ast.parse(file.read_text())
+    changed, _, _ = mutated(tree, mutant.site)
+    inside = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.Lambda)]
+    place = sites(tree)[mutant.site][0]
+    if not any(place in ast.walk(function) for function in inside):
+        return False
+    old, new = (_codes(compile(t, str(file), "exec")) for t in (tree, changed))
+    if {k: len(v) for k, v in old.items()} != {k: len(v) for k, v in new.items()}:
+        return False
+    exchanged = 0
+    for key, codes in old.items():
+        for left, right in zip(codes, new[key], strict=True):
+            if left != right:
+                for function in FUNCTIONS.get(left, []):
+                    if len(function.__code__.co_freevars) != len(right.co_freevars):
+                        return False
+                    function.__code__ = right
+                    exchanged += 1
+    return exchanged > 0
+
+
+def _codes(code: CodeType) -> dict[tuple[str, int], list[CodeType]]:
+    """Every piece of code in it, by name and line."""
+    found: dict[tuple[str, int], list[CodeType]] = defaultdict(list)
+    waiting = [code]
+    while waiting:
+        code = waiting.pop()
+        found[code.co_qualname, code.co_firstlineno].append(code)
+        waiting += [c for c in code.co_consts if isinstance(c, CodeType)]
+    return found
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Serves one module from a mutated tree."""
 
     def __init__(self, mutant: Mutant) -> None:
-        parts = Path(mutant.path).with_suffix("").parts
-        self.name, self.file = ".".join(("weightlift", *parts)), SOURCE / mutant.path
-        self.site = mutant.site
+        self.name, self.file, self.site = _module(mutant.path), SOURCE / mutant.path, mutant.site
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        return importlib.util.spec_from_file_location(name, self.file, loader=self) if name == self.name else None
+        if name != self.name:
+            return None
+        below = [str(self.file.parent)] if self.file.name == "__init__.py" else None
+        return importlib.util.spec_from_file_location(name, self.file, loader=self, submodule_search_locations=below)
 
     def exec_module(self, module: Any) -> None:
         tree, _, _ = mutated(ast.parse(self.file.read_text()), self.site)
@@ -231,116 +244,28 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return None
 
 
-def _try(job: tuple[Mutant, list[str]]) -> dict[str, Any]:
-    """What became of a mutant: in a process of its own, which its time limit ends."""
-    mutant, tests = job
-    began = time.monotonic()
-    if not tests:
-        return {**asdict(mutant), "fate": "survived", "tests": 0, "seconds": 0.0}
-    child = os.fork()
-    if child == 0:
-        import pytest
-
-        os.setpgid(0, 0)
-        sys.meta_path.insert(0, Finder(mutant))
-        code = 99
-        try:
-            code = _quietly(lambda: int(pytest.main([*tests, "-x", "-q", "-p", "no:xdist", "-p", "no:cacheprovider"])))
-        finally:
-            os._exit(code)
-    fate = "hung"
-    while time.monotonic() - began < PATIENCE:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            fate = "survived" if os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0 else "killed"
-            break
-        time.sleep(0.02)
-    else:
-        os.killpg(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-    return {**asdict(mutant), "fate": fate, "tests": len(tests), "seconds": round(time.monotonic() - began, 2)}
-
-
-def _quietly(call: Any) -> Any:
-    """The call, its output thrown away."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    for descriptor in (1, 2):
-        os.dup2(nowhere, descriptor)
-    return call()
-
-
-def _chosen(mutant: Mutant, reached: Reached) -> list[str]:
-    """The tests that reach the place, the shortest first, as many as the time allows."""
-    span = {(mutant.path, line) for line in range(mutant.line, mutant.last + 1)}
-    found = [t for t, (_, lines) in reached.items() if span & lines]
-    found.sort(key=lambda t: reached[t][0])
-    chosen, seconds = [], 0.0
-    for test in found:
-        seconds += reached[test][0]
-        if chosen and seconds > MOST_SECONDS:
-            break
-        chosen.append(test)
-    return chosen
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--per-room", type=int, default=100, help="mutants of a room, drawn at random; 0: all")
-    parser.add_argument("--rooms", nargs="*", default=list(ROOMS))
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--minutes", type=float, default=600.0, help="after which what was found is printed")
-    parser.add_argument("--out", type=Path, default=Path("mutants.jsonl"))
-    options = parser.parse_args()
-    began = time.monotonic()
-    os.chdir(ROOT)
-    import pytest  # noqa: F401  what every child needs, loaded once; the package itself is not
-    import scipy.linalg
-    import scipy.optimize
-    import scipy.sparse
-    import scipy.spatial
-    import scipy.stats  # noqa: F401
-
-    context = multiprocessing.get_context("fork")
-    files = sorted({str(f) for room in options.rooms for t in ROOMS[room] for f in _test_files(t)})
-    reached: Reached = {}
-    with context.Pool(options.jobs, maxtasksperchild=1) as pool:
-        for recorded in pool.imap_unordered(_record, files):
-            reached |= recorded
-    print(f"{len(reached)} tests of {len(files)} files, {time.monotonic() - began:.0f} s", flush=True)
-    rng = random.Random(options.seed)
-    jobs = []
-    for room in options.rooms:
-        found = places(room)
-        rng.shuffle(found)
-        jobs += [(m, _chosen(m, reached)) for m in (mutant(*place) for place in found[: options.per_room or None])]
-        print(f"{room}: {len(found)} places", flush=True)
-    rng.shuffle(jobs)
-    results = []
-    with context.Pool(options.jobs, maxtasksperchild=1) as pool, options.out.open("w") as out:
-        for result in pool.imap_unordered(_try, jobs):
-            results.append(result)
-            print(json.dumps(result, ensure_ascii=False), file=out, flush=True)
-            if time.monotonic() - began > 60 * options.minutes:
-                break
-    _print(results)
-
-
-def _test_files(target: str) -> list[Path]:
-    path = ROOT / target
-    return [f.relative_to(ROOT) for f in sorted(path.glob("test_*.py"))] if path.is_dir() else [path.relative_to(ROOT)]
-
-
 def _print(results: list[dict[str, Any]]) -> None:
+    controls = [r for r in results if r["kind"] == CONTROL]
+    results = [r for r in results if r["kind"] != CONTROL]
     rooms: dict[str, list[str]] = defaultdict(list)
     for result in results:
         rooms[result["room"]].append(result["fate"])
     for room, fates in [*rooms.items(), ("all", [r["fate"] for r in results])]:
-        killed = sum(fate != "survived" for fate in fates)
-        print(f"{room:<32} {killed:>4} of {len(fates):>4} killed, {100 * killed / max(1, len(fates)):.1f} %")
+        n, killed = len(fates), sum(fate in ("killed", "hung") for fate in fates)
+        low, high = _interval(killed, n)
+        print(f"{room:<32} {killed:>4} of {n:>4} killed, {100 * killed / max(1, n):.1f} % ({100 * low:.1f}–{100 * high:.1f})")
+    print(f"controls: {sum(r['fate'] == 'survived' for r in controls)} of {len(controls)} pass")
     for r in sorted(results, key=lambda r: (r["path"], r["line"])):
-        if r["fate"] == "survived":
-            print(f"  {r['path']}:{r['line']} [{r['kind']}, {r['tests']} tests] {r['before']}  ->  {r['after']}")
+        if r["fate"] not in ("killed", "hung"):
+            print(f"  {r['path']}:{r['line']} {r['fate']} [{r['kind']}, {r['tests']} tests] {r['before']}  ->  {r['after']}")
+
+
+def _interval(killed: int, n: int) -> tuple[float, float]:
+    """Of 95 %, by Clopper and Pearson."""
+    from scipy.stats import beta
+
+    low = float(beta.ppf(0.025, killed, n - killed + 1)) if killed else 0.0
+    return low, float(beta.ppf(0.975, killed + 1, n - killed)) if killed < n else 1.0
 
 
 if __name__ == "__main__":

@@ -9,7 +9,9 @@ import random
 import re
 import resource
 import signal
+import sqlite3
 import time
+import tracemalloc
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -32,7 +34,7 @@ from weightlift.reproduce.sweep import sweep
 from weightlift.reproduce.tables import as_csv
 from weightlift.samples.journal import Journal
 
-FEW, MANY = 5, 200  # kills, in the fast tests and in the slow ones
+FEW, MANY = 5, int(os.environ.get("WEIGHTLIFT_KILLS", "200"))  # kills, in the fast tests and in the slow ones
 KILLS = pytest.mark.parametrize("kills", [FEW, pytest.param(MANY, marks=pytest.mark.slow)])
 
 
@@ -278,6 +280,21 @@ def test_a_store_on_a_full_disk_keeps_what_it_has(tmp_path: Path, size: int) -> 
         assert len(store.rows(cells)) == len(cells)
 
 
+def test_a_store_on_a_read_only_disk_names_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It can be read as ever; a write is an error of the disk."""
+    path, cell = tmp_path / "cells.sqlite", Cell("code", {"n": 1}, 0, 7)
+    with Store(path) as store:
+        store.add([(cell, '{"x": 1.5}', 0.1)], "0")
+    plain = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda p, **options: plain(f"file:{p}?mode=ro", uri=True, **options))
+    with Store(path) as store:
+        assert store.rows([cell]) == [{"n": 1, "trial": 0, "x": 1.5}]
+        with pytest.raises(OSError, match=r"readonly.*cells\.sqlite"):
+            store.add([(Cell("code", {"n": 2}, 0, 7), "{}", 0.1)], "0")
+    with pytest.raises(OSError, match=r"other\.sqlite"):
+        Store(tmp_path / "other.sqlite")
+
+
 @pytest.fixture
 def full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -353,3 +370,14 @@ def test_memory_that_runs_out_for_a_while_changes_nothing(monkeypatch: pytest.Mo
     with pytest.raises(errors.OutOfMemoryError, match=r"2\.00 GiB.*fewer units"):
         plain.fold(Hungry())
 
+
+@pytest.mark.slow
+def test_a_recovery_takes_less_than_four_times_its_rows() -> None:
+    """Beside the caller's own: the rows whitened, their parts, and blocks of temporaries."""
+    rows, y = wl.draw(wl.teachers.conditioned(20, 2, rng=0), 200_000, rng=1)
+    tracemalloc.start()
+    found = wl.recover(rows, y, n_units=2)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.certificate.status is wl.Status.EXACT
+    assert most < 4 * rows.nbytes
