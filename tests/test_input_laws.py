@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.stats
 from sklearn.datasets import load_diabetes
 from sklearn.preprocessing import StandardScaler
 
@@ -10,6 +11,7 @@ from weightlift import samples
 from weightlift.errors import NotGaussianWarning
 from weightlift.moments import HermiteMoment
 from weightlift.moments.gaussianity import gaussianity
+from weightlift.moments.limits import LIMITS
 from weightlift.namespaces import to_numpy
 from weightlift.samples import Radial, Whitening
 
@@ -52,6 +54,25 @@ def test_gaussian_inputs_pass(rng):
     test = gaussianity(whitened(X))
     assert test.gaussian
     assert "Moments: usable" in test.effects()[0]
+
+
+@pytest.mark.parametrize("d", [1, 3, 6])
+def test_standard_errors_are_those_of_gaussian_rows(d, rng):
+    """Skewness, kurtosis and ‖x‖⁴ less what ‖x‖² explains of it, over their standard deviations from the moments of χ²."""
+    X = rng.normal(size=(400, d))
+    for power in (1.0, -1.0):  # of the length: long tails, and a sphere, of which the radial statistic is the worst
+        rows = whitened(X * np.linalg.norm(X, axis=1, keepdims=True) ** power)
+        Z = next(rows.blocks(400)).X
+        Q = np.random.default_rng(0).normal(size=(d, LIMITS.projections if d > 1 else 0))
+        U, n = np.hstack([Z, Z @ (Q / np.linalg.norm(Q, axis=0))]), len(Z)
+        normal, radius = scipy.stats.norm(), scipy.stats.chi2(d)
+        slope = (radius.moment(3) - radius.moment(2) * radius.moment(1)) / radius.var()
+        spread = radius.moment(4) - radius.moment(2) ** 2 - slope**2 * radius.var()
+        third = np.mean(U**3, axis=0) / np.sqrt((normal.moment(6) - 9.0) / n)  # He_3 has the variance 6 = 15 − 9
+        fourth = (np.mean(U**4, axis=0) - 3.0) / np.sqrt(24.0 / n)
+        radial = (np.mean(np.sum(Z**2, axis=1) ** 2) - radius.moment(2)) / np.sqrt(spread / n)
+        assert gaussianity(rows).z == pytest.approx(np.abs([*third, *fourth, radial]).max(), rel=1e-9)
+    assert d == 1 or gaussianity(rows).where == "radial kurtosis"
 
 
 def test_uneven_weights_do_not_make_gaussian_inputs_suspect(rng):

@@ -1,6 +1,6 @@
 """Whether the tests would notice a wrong formula: signs flipped, factors dropped, indices shifted, one at a time.
 
-    python -m tests.adversarial.mutation --per-file 10 --out mutants.jsonl      a sample, spread evenly over the files
+    python -m tests.adversarial.mutation --per-room 50 --out mutants.jsonl      a sample, spread evenly over rooms and files
     python -m tests.adversarial.mutation --again mutants.jsonl --seconds 60     those that survived, against more tests
 
 A first run of the rooms' tests, not the slow ones, notes which of them reach which line and how long each takes. Every mutant
@@ -19,6 +19,7 @@ import gc
 import importlib
 import importlib.abc
 import importlib.util
+import itertools
 import json
 import math
 import multiprocessing
@@ -82,7 +83,7 @@ def main() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--per-file", type=int, default=10, help="mutants of a source file, drawn at random; 0: all")
+    parser.add_argument("--per-room", type=int, default=50, help="mutants of a room, its files in turn; 0: all")
     parser.add_argument("--rooms", nargs="*", default=list(ROOMS))
     parser.add_argument("--tests", nargs="*", help="files or folders of tests; by default those that may know the rooms")
     parser.add_argument("--most", type=float, default=math.inf, help="seconds of CPU time for the tests of one file")
@@ -105,7 +106,8 @@ def _sample(options: argparse.Namespace, rng: random.Random) -> list[Mutant]:
         print(f"{room}: {sum(map(len, files.values()))} places", flush=True)
         for found in files.values():
             rng.shuffle(found)
-            chosen += [mutant(*place) for place in found[: options.per_file or None]]
+        turns = [place for turn in itertools.zip_longest(*files.values()) for place in turn if place is not None]
+        chosen += [mutant(*place) for place in turns[: options.per_room or None]]
     return chosen
 
 

@@ -1,4 +1,4 @@
-"""None"""
+"""Every method on exact, noisy and degenerate tensors: components, ranks, symmetries, refusals."""
 
 from __future__ import annotations
 

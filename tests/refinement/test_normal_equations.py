@@ -82,3 +82,13 @@ def test_projection_solves_the_output_layer(rng):
             np.testing.assert_allclose(solved.network(s).a, expected[:3], rtol=1e-9)
             if offset:
                 assert solved.network(s).c == pytest.approx(expected[3], rel=1e-9)
+
+
+def test_projection_is_as_precise_whatever_the_size_of_the_features(seed):
+    """What the guard bends is refined away in the features' own sizes: κ² ε for every unit, not ε times the largest feature."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(100, 4)), rng.normal(size=100)
+    W, sizes = rng.normal(size=(4, 3)), 10.0 ** np.array([4.0, 5.0, 6.0])
+    solved = project_outputs(samples.open(X, y), Students.of(Network(W * sizes)), offset=False)
+    expected = np.linalg.lstsq(np.maximum(X @ W, 0.0), y, rcond=None)[0]
+    np.testing.assert_allclose(solved.network(0).a * sizes, expected, rtol=1e-12)

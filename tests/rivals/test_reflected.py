@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +18,7 @@ from weightlift.identifiability import reflect
 from weightlift.network import Network
 from weightlift.risk import Students
 from weightlift.rivals import Outcome
-from weightlift.rivals.reflected import ReflectionProducts
+from weightlift.rivals.reflected import ReflectionProducts, _nearest
 
 
 def test_a_nearly_linear_sigmoid_unit_takes_up_the_constant_of_anothers_reflection(seed: int) -> None:
@@ -73,3 +75,17 @@ def test_what_least_squares_leaves_of_every_reflection(activation: str, seed: in
         change = turned.predict(X) - gauge.network.predict(X)
         left = change - J @ np.linalg.lstsq(J, change)[0]
         assert f @ Q @ f == pytest.approx(float(left @ left), rel=1e-6, abs=1e-9)
+
+
+def test_of_many_sets_the_nearest_are_reflected(limits: Callable[..., None], seed: int) -> None:
+    """Of up to three units, those whose reflection changes f least under N(0, I): for ReLU by ⟨Σ aᵢwᵢ, x⟩."""
+    limits("weightlift.rivals.reflected", patterns=30)
+    W = np.random.default_rng(seed).normal(size=(3, 6))
+    found = _nearest(Gauge.of(wl.Network(W), bias=False, offset=False))
+    sets = [set(s) for size in (1, 2, 3) for s in itertools.combinations(range(6), size)]
+    sets.sort(key=lambda s: float(np.linalg.norm(W[:, list(s)].sum(axis=1))))
+    assert [set(np.flatnonzero(row).tolist()) for row in found] == sets[:30]
+    few = _nearest(Gauge.of(wl.Network(W[:, :4]), bias=False, offset=False))
+    assert {tuple(np.flatnonzero(row).tolist()) for row in few} == {
+        s for size in range(1, 5) for s in itertools.combinations(range(4), size)
+    }
