@@ -5,6 +5,8 @@ import pytest
 from tests.extraction.boxes import error, network
 
 import weightlift as wl
+from weightlift.extraction.estimate import Estimate
+from weightlift.extraction.kinked import _corrected
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -54,3 +56,20 @@ def test_dead_units_are_not_invented():
     found = wl.extract(wl.Network(truth.W, a, truth.b, truth.c).predict, 8, n_units=4)
     assert found.network.n_units == 3
     assert "1 of the 4 units" in found.unseen[0]
+
+
+@pytest.mark.parametrize("name", ["relu", "leaky_relu", "absolute"])
+def test_two_units_that_were_one_are_corrected(name, seed):
+    """f̂ has one unit for two of f's; what f − f̂ shows, facing either way, takes it away and adds the two."""
+    rng = np.random.default_rng(seed)
+    phi, none = wl.activations.get(name), (np.zeros((6, 2)), np.zeros(2))
+    N, beta, A = rng.standard_normal((6, 6)), rng.standard_normal(6), rng.standard_normal((6, 2))
+    N /= np.linalg.norm(N, axis=0)
+    start = Estimate(N[:, 2:], beta[2:], A[2:], *none, phi)  # the last one is wrong, the first two are missing
+    turn, shown = rng.choice([-1.0, 1.0], 3), [0, 1, 5]
+    sizes = np.array([1.0, 1.0, -1.0])[:, None] * A[shown]
+    more = Estimate(N[:, shown] * turn, beta[shown] * turn, sizes, rng.standard_normal((6, 2)), rng.standard_normal(2), phi)
+    xi = rng.standard_normal((40, 6))
+    found = _corrected(start, more)
+    np.testing.assert_allclose(found(xi), start(xi) + more(xi), rtol=1e-10, atol=1e-10)
+    assert found.k == 5

@@ -88,3 +88,47 @@ def test_what_is_not_piecewise_linear_is_called_so(f):
     found = broken_line(values, lambda t: 1e-14 * (1 + t * t), EXACT)
     assert not found.resolved
     assert sum(asked) < 2000
+
+
+def counted(f):
+    asked = []
+
+    def values(t):
+        asked.extend(t)
+        return f(t)
+
+    return values, asked
+
+
+def test_a_pair_that_straddles_a_kink_is_dropped():
+    """The first pair lies where the end pieces meet, and there, between its two values, is the middle one of three kinks."""
+    kinks, jumps = np.array([-2.0, 1.0, 3.0]), np.array([1.0, 0.7, 0.5])
+    meeting = kinks @ jumps / jumps.sum()
+    kinks = kinks + (np.array([0.0, meeting - 1.0, 0.0]) * jumps.sum() / (jumps.sum() - jumps[1]))  # the middle one is there
+    assert kinks @ jumps / jumps.sum() == pytest.approx(kinks[1])
+    for off in (-3e-6, 0.0, 4e-6):
+        moved = kinks + np.array([0.0, off, 0.0])
+        values, asked = counted(values_of(moved, jumps))
+        found = broken_line(values, rounding, EXACT)
+        assert found.resolved
+        np.testing.assert_allclose(found.kinks, moved, atol=1e-8)
+        assert len(asked) <= 24
+
+
+@pytest.mark.parametrize("gap", [3e-5, 6e-5, 1e-4])
+def test_two_kinks_between_the_first_pairs(gap):
+    """Both are seen by a pair of values each, and what lies between those is asked for, not the same pairs again."""
+    kinks, jumps = np.array([-1.3, -0.39, -0.39 + gap, 0.6]), np.array([-1.2, -0.56, 4.5, -0.2])
+    values, asked = counted(values_of(kinks, jumps))
+    found = broken_line(values, rounding, EXACT)
+    assert found.resolved
+    np.testing.assert_allclose(found.kinks, kinks, atol=1e-7)
+    assert len(asked) < 60  # the same pairs again until the levels end: 130
+
+
+def test_a_kink_within_the_last_pair_ends_the_line_before_it():
+    kinks, jumps = np.array([-0.4, 1.7, 996.0]), np.array([2.0, -0.7, 0.3])
+    found = broken_line(values_of(kinks, jumps), rounding, EXACT)
+    assert found.resolved
+    np.testing.assert_allclose(found.kinks, kinks[:2], atol=1e-8)
+    assert found.edges[-1] < 996.0

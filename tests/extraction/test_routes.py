@@ -81,3 +81,15 @@ def test_units_seen_before_the_budget_ended_are_kept():
     assert found.network.n_units == 10
     assert not found.certificate
     assert "The budget is spent" in found.certificate.reasons[0]
+
+
+@pytest.mark.parametrize("seed", [600043, 600266, 600587, 700320, 710508])
+def test_what_a_line_misses_is_asked_for_alone(seed):
+    """A kink beyond the line's end, or in its last pair, or between two values, or beside another: never a second line."""
+    rng = np.random.default_rng([seed, 10, 10])
+    W, a, b = rng.standard_normal((10, 10)), rng.standard_normal(10), rng.standard_normal(10)
+    truth = wl.Network(W, a, b, rng.standard_normal(), "relu")
+    found = wl.extract(truth.predict, 10, rng=seed)
+    assert error(found.network, truth) < 1e-9
+    assert found.queries <= 2.85 * 121
+    assert found.certificate.status is wl.Status.EXACT

@@ -38,7 +38,6 @@ __all__ = ["Extraction", "extract"]
 SMOOTH = ("tanh", "gelu", "silu", "softplus", "erf", "sine")  # tried in turn; a sigmoid is a tanh
 
 
-
 def extract(
     oracle: Any,
     n_inputs: int,

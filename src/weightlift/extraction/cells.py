@@ -2,7 +2,8 @@
 
 Between two neighbouring kinks of the line the network is affine, f = Gᵀξ + const in the whole cell around it; across the kink
 of unit i the gradient jumps by a (r − l) n, with n the unit's normal turned along the line, r and l the slopes of φ. One
-gradient costs d − 1 queries: value and slope along the line are known. With m outputs up to m units are told apart by one
+gradient costs d − 1 queries: value and slope along the line are known. Where both are zero nothing is asked: on a random line
+they would vanish by chance alone if the gradient did not. With m outputs up to m units are told apart by one
 difference of gradients, for their bends on the line show their output weights. A query whose step crosses another unit is
 found out by the units themselves, once they are roughly known, and asked again with a shorter step.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,6 +43,7 @@ class Jumps:
     places: np.ndarray  # (k,): the unit's kink is ⟨n, ξ⟩ + place = 0
     sizes: np.ndarray  # (k, m): the gradient jumps by n sizeᵀ
     origin: tuple[np.ndarray, np.ndarray]  # a point of the first cell, and the value there
+    steps: np.ndarray | None = None  # (cells,) shortest of each gradient: its error is that of the answers over it
 
 
 def jumps(ask: Ask, line: ProbedLine, broken: Broken, noise: float = 0.0) -> Jumps:
@@ -56,24 +58,28 @@ def jumps(ask: Ask, line: ProbedLine, broken: Broken, noise: float = 0.0) -> Jum
     length = float(np.linalg.norm(line.direction))
     Q = _complement(line.direction / length)  # (d, d − 1)
     points = line.at(places[cells])
-    H = np.repeat((LIMITS.cell_step * length * np.minimum(steps[cells], 1.0))[:, None], Q.shape[1], axis=1)  # (cells, d − 1)
+    part = LIMITS.cell_wider if noise else LIMITS.cell_step
+    H = np.repeat((part * length * np.minimum(steps[cells], 1.0))[:, None], Q.shape[1], axis=1)  # (cells, d − 1)
     across = np.zeros((*H.shape, base.shape[1]))  # derivatives along Q
     along = np.multiply.outer(slopes[cells], line.direction / length**2).transpose(0, 2, 1)  # (cells, d, m)
-    wrong = np.ones(H.shape, dtype=bool)
+    asked = np.array([not broken.pieces[c].zero for c in cells])[:, None]
+    wrong = np.broadcast_to(asked, H.shape)
     for _ in range(LIMITS.cell_repairs):
         cell, column = np.nonzero(wrong)
         if cell.size:
             rows = points[cell] + H[cell, column, None] * Q.T[column]
             across[cell, column] = (ask(rows) - base[cell]) / H[cell, column, None]
         gradients = along + np.einsum("dj,cjm->cdm", Q, across)
+        shortest = np.where(asked[:, 0], H.min(axis=1, initial=np.inf), np.inf)
         found = _units(line, broken.kinks, np.diff(slopes, axis=0), cells, gradients, (points[0], base[0]))
-        wrong, H = _crossed(found, points, Q, H)
+        crossed, H = _crossed(found, points, Q, H)
+        wrong = crossed & asked
         if not wrong.any():
             break
     if noise:
-        gradients = _again(ask, found, cells, points, gradients, noise / H.min(axis=1, initial=np.inf))
+        gradients = _again(ask, found, cells, points, gradients, noise / shortest)
         found = _units(line, broken.kinks, np.diff(slopes, axis=0), cells, gradients, (points[0], base[0]))
-    return found
+    return replace(found, steps=shortest)
 
 
 def _again(
@@ -149,7 +155,11 @@ def _units(
 
 
 def _crossed(found: Jumps, points: np.ndarray, Q: np.ndarray, H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(cells, d − 1): whether a step crossed a unit, and the steps to take instead."""
+    """(cells, d − 1): whether a step crossed a unit, and the steps to take instead.
+
+    A step h that crossed its cell's own unit at f h shows the part f of the unit's jump, so that the unit seems to lie at
+    f h/f = h: steps that end at a unit are wrong as well.
+    """
     heights = points @ found.normals + found.places  # (cells, k)
     climbs = np.abs(Q.T @ found.normals)  # (d − 1, k)
     reach = np.empty_like(H)
@@ -157,5 +167,5 @@ def _crossed(found: Jumps, points: np.ndarray, Q: np.ndarray, H: np.ndarray) -> 
         with np.errstate(divide="ignore"):
             towards = np.where(np.sign(height) * (Q.T @ found.normals) < 0, np.abs(height) / np.maximum(climbs, 1e-300), np.inf)
         reach[c] = towards.min(axis=1, initial=np.inf)
-    wrong = reach < H
+    wrong = reach < LIMITS.cell_clear * H
     return wrong, np.where(wrong, LIMITS.cell_shorter * reach, H)

@@ -12,7 +12,7 @@ Cost    (k + 1)(d − 1) + some 5 k queries for k units; the width is found.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,11 +25,17 @@ from weightlift.extraction.orientation import turned
 from weightlift.extraction.probe import Probe
 
 
-def by_line(probe: Probe, start: Estimate, rng: np.random.Generator) -> tuple[Estimate | None, int]:
-    """One line on what the probe has left of f: the units found there beside those of `start`; and the most kinks seen.
+@dataclass(frozen=True, eq=False)
+class Crossed:
+    """What a line shows of f."""
 
-    None where no line is piecewise linear with kinks that can be told apart.
-    """
+    estimate: Estimate | None  # None where no line is piecewise linear with kinks that can be told apart
+    seen: int  # the most kinks on a line
+    error: float = 0.0  # of the estimate's units, relative to f's size, as the steps of their gradients allow
+
+
+def by_line(probe: Probe, start: Estimate, rng: np.random.Generator) -> Crossed:
+    """One line on what the probe has left of f: the units found there beside those of `start`, which they may correct."""
     seen = 0
     for _ in range(LIMITS.attempts_coarse if probe.quantum.coarse else LIMITS.attempts):
         line = ProbedLine(rng.standard_normal(probe.d), _direction(probe.d, rng))
@@ -38,12 +44,14 @@ def by_line(probe: Probe, start: Estimate, rng: np.random.Generator) -> tuple[Es
         if broken.resolved:
             dense = len(broken.kinks) * probe.d <= LIMITS.dense  # the polish does better
             noise = 0.0 if dense or probe.quantum.coarse else probe.noise()
-            whole = start.joined(_estimate(jumps(probe.ask, line, broken, noise), start.activation))
+            found = jumps(probe.ask, line, broken, noise)
+            whole = _corrected(start, _estimate(found, start.activation))
             error = max(LIMITS.linear_error, LIMITS.linear_coarse * probe.unit) + probe.inexact
-            return turned(whole, slopes_of(start.activation), error) or whole, seen
+            faced = turned(whole, slopes_of(start.activation), error) or whole
+            return Crossed(faced, seen, probe.inexact + _error(probe, found))
         if broken.curved:
             break
-    return None, seen
+    return Crossed(None, seen)
 
 
 def is_straight(probe: Probe, rng: np.random.Generator) -> bool:
@@ -86,3 +94,36 @@ def _estimate(found: Jumps, activation: Activation) -> Estimate:
     estimate = Estimate(found.normals, found.places, A, linear, np.zeros(A.shape[1]), activation)
     point, value = found.origin
     return replace(estimate, c=value - estimate(point[None, :])[0])
+
+
+def _error(probe: Probe, found: Jumps) -> float:
+    """Relative error of f that the units' errors make: d of them in each gradient, of two answers over its shortest step."""
+    steps = np.inf if found.steps is None else found.steps
+    return float(np.linalg.norm(2 * probe.noise() / steps) * math.sqrt(probe.d) / probe.size)
+
+
+def _corrected(start: Estimate, more: Estimate) -> Estimate:
+    """The sum of the two, with normals of length one; where they have one hyperplane their units are one, or none.
+
+    Two kinks that were one on a line made a wrong unit, which the next line shows as what takes it away.
+    """
+    if not start.k or not more.k:
+        return start.joined(more)
+    planes, others = (np.vstack([f.N, f.beta / (1 + np.abs(f.beta))]) for f in (start, more))
+    total = sum(slopes_of(start.activation))
+    N, beta, A, V, c = start.N, start.beta, start.A.copy(), start.V + more.V, start.c + more.c
+    same = np.zeros(more.k, dtype=bool)
+    for j, plane in enumerate(others.T):
+        for sign in (1.0, -1.0):
+            gaps = np.abs(planes - sign * plane[:, None]).max(axis=0)
+            i = int(np.argmin(gaps))
+            if gaps[i] < LIMITS.same_plane:
+                same[j] = True
+                A[i] += more.A[j]
+                if sign < 0:  # φ(−z) = φ(z) − (l + r) z
+                    V, c = V - total * np.outer(N[:, i], more.A[j]), c - total * beta[i] * more.A[j]
+    size = np.linalg.norm(A, axis=1)
+    kept = size > LIMITS.same_plane * size.max()
+    known = Estimate(N[:, kept], beta[kept], A[kept], V, c, start.activation)
+    rest = Estimate(more.N[:, ~same], more.beta[~same], more.A[~same], 0 * more.V, 0 * more.c, start.activation)
+    return known.joined(rest)

@@ -30,8 +30,11 @@ class Limits:
     line_widest: float = 0.2  # a pair wider than this part of its interval cannot tell kinks apart
     line_levels: int = 60  # splits, one inside the other
     line_splits: tuple[int, int] = (150, 12)  # most pairs: so many, and so many a kink; lines of 128 units took 4 a kink
+    same_plane: float = 1e-3  # of the hyperplane of a unit that corrects another: it has that of differences, 1e-5 and less
     # gradients in cells
     cell_step: float = 1e-3  # of a difference over the distance to the next kink, and over ‖ξ‖: one in a thousand crosses
+    cell_wider: float = 0.03  # the same where no polish follows: thirty times as exact, and three in a hundred are asked again
+    cell_clear: float = 1.1  # distance to the next unit over a step that is known not to have crossed it
     cell_shorter: float = 0.3  # a step that crossed a unit is repeated this part of the way to it
     cell_repairs: int = 6  # of a difference that crossed units: 0.3⁶ of its length is left
     cell_spoilt: float = 4e-9  # relative error of a unit, by a bound on the answers' errors that is some thirty times theirs

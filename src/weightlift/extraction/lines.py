@@ -3,7 +3,8 @@
 Along a line a network of kinked units is piecewise linear with one kink a unit. Two pieces L, R at the ends of an interval meet
 at one place t*. If the interval holds one kink it lies there, and two values right beside t* show it: one on L, one on R. (A
 value at t* itself would not do: behind a cluster of kinks L and R may meet outside of it.) If they show something else they are
-a piece of their own, and the interval is split there. All intervals of a level are asked about in one batch.
+a piece of their own, and the interval is split there. A pair may straddle a kink and is no piece then: a later value between
+its two that does not lie on it says so, and it is dropped. All intervals of a level are asked about in one batch.
 Cost    four values for the ends and about four a kink.
 """
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,6 +31,8 @@ class Tangent:
     value: np.ndarray  # (m,)
     slope: np.ndarray  # (m,)
     error: float
+    half: float = 0.0  # its two values lie at t ± half
+    zero: bool = False  # value and slope are zero within their errors
 
     def at(self, t: float) -> np.ndarray:
         return self.value + (t - self.t) * self.slope
@@ -61,6 +64,7 @@ def broken_line(
     waiting, places, found = _first_gaps(values, rounding, np.array(knots), end)
     asked = [(places, found)]
     kinks: list[float] = []
+    span = knots[0], knots[-1]
     for _ in range(LIMITS.line_levels):
         waiting = [gap for gap in waiting if not gap.straight(rounding)]
         if not waiting or any(gap.narrow(rounding, beside) for gap in waiting):
@@ -71,11 +75,14 @@ def broken_line(
         pairs = np.array([[t - h, t + h] for t, h in plans])
         answers = values(pairs.ravel()).reshape(len(plans), 2, -1)
         asked.append((pairs.ravel(), answers.reshape(pairs.size, -1)))
-        steps = [gap.next(pair, found, rounding) for gap, pair, found in zip(waiting, pairs, answers, strict=True)]
+        shown = list(zip(waiting, pairs, answers, strict=True))
+        steps = [gap.next(pair, found, rounding) for gap, pair, found in shown]
         kinks += [step for step in steps if isinstance(step, float)]
-        waiting = [gap for step in steps if isinstance(step, list) for gap in step]
+        false = [piece for gap, pair, found in shown for piece in gap.disproved(pair, found, rounding)]
+        waiting, span = _without(false, [gap for step in steps if isinstance(step, list) for gap in step], span)
     places, found = (np.concatenate(parts) for parts in zip(*asked, strict=True))
-    return _rebuilt(np.sort(np.array(kinks)), places, found, rounding, (knots[0], knots[-1]), whole=not waiting)
+    kept = (places >= span[0]) & (places <= span[1])
+    return _rebuilt(np.sort(np.array(kinks)), places[kept], found[kept], rounding, span, whole=not waiting)
 
 
 def _first_gaps(values: Values, rounding: Rounding, knots: np.ndarray, end: float) -> tuple[list[Gap], np.ndarray, np.ndarray]:
@@ -95,10 +102,19 @@ class Gap:
     left: Tangent
     right: Tangent
     split: float = math.nan  # where to split next; NaN: where the pieces meet
+    reach: tuple[float, float] = (-math.inf, math.inf)  # values on the left piece are known up to here, on the right from here
+
+    @property
+    def low(self) -> float:
+        return max(self.left.t, self.reach[0])
+
+    @property
+    def high(self) -> float:
+        return min(self.right.t, self.reach[1])
 
     @property
     def width(self) -> float:
-        return self.right.t - self.left.t
+        return self.high - self.low
 
     def straight(self, rounding: Rounding) -> bool:
         """Whether the two pieces are one."""
@@ -107,11 +123,11 @@ class Gap:
 
     def narrow(self, rounding: Rounding, beside: float) -> bool:
         """Whether numbers end before kinks are told apart, or a further piece would be lost in its error."""
-        h = beside * min(self.width, 1 + min(abs(self.left.t), abs(self.right.t)))
+        h = beside * min(self.width, 1 + min(abs(self.low), abs(self.high)))
         bend, gap, _ = self._difference(rounding)
-        largest = max(float(np.linalg.norm(bend)), float(np.linalg.norm(gap)) / self.width)
-        error = float(rounding(np.array([self.left.t, self.right.t])).max()) / h
-        return bool(h <= 32 * np.spacing(max(abs(self.left.t), abs(self.right.t))) or error > largest)
+        largest = max(float(np.linalg.norm(bend)), float(np.linalg.norm(gap)) / (self.right.t - self.left.t))
+        error = float(rounding(np.array([self.low, self.high])).max()) / h
+        return bool(h <= 32 * np.spacing(max(abs(self.low), abs(self.high))) or error > largest)
 
     def plan(self, rounding: Rounding, beside: float) -> tuple[float, float]:
         """(t, h): ask at t ± h."""
@@ -120,10 +136,10 @@ class Gap:
         t, h = self.split, 0.0
         if math.isnan(t) and size > 0:
             t, h = self.right.t - float(gap @ bend) / size**2, LIMITS.line_certainty * error / size
-        if not (self.left.t + h < t < self.right.t - h and h < LIMITS.line_widest * self.width):
-            t, h = _middle(self.left.t, self.right.t), 0.0
+        if not (self.low + h < t < self.high - h and h < LIMITS.line_widest * self.width):
+            t, h = _middle(self.low, self.high), 0.0
         h = max(h, beside * min(self.width, 1 + abs(t)))
-        return t, min(h, 0.5 * (t - self.left.t), 0.5 * (self.right.t - t))
+        return t, min(h, 0.5 * (t - self.low), 0.5 * (self.high - t))
 
     def next(self, pair: np.ndarray, found: np.ndarray, rounding: Rounding) -> float | list[Gap]:
         """The one kink between the pieces, or the gaps that are left."""
@@ -132,23 +148,50 @@ class Gap:
         if on_left == [True, False] and on_right == [False, True]:
             return float(pair.mean())
         step = 3 * float(pair[1] - pair[0])
-        if on_left == [True, False] and pair[1] + step < self.right.t:  # the kink beside L lies between the two values
-            return [Gap(self.left, self.right, split=float(pair[1]) + step)]
-        if on_right == [False, True] and pair[0] - step > self.left.t:
-            return [Gap(self.left, self.right, split=float(pair[0]) - step)]
+        if on_left == [True, False]:  # the kink beside L lies between the two values
+            return [replace(self, split=float(pair[1]) + step, reach=(float(pair[0]), self.reach[1]))]
+        if on_right == [False, True]:
+            return [replace(self, split=float(pair[0]) - step, reach=(self.reach[0], float(pair[1])))]
         middle = _piece(pair, found, rounding)
-        return [Gap(self.left, middle), Gap(middle, self.right)]
+        low, high = self.reach
+        return [Gap(self.left, middle, reach=(low, math.inf)), Gap(middle, self.right, reach=(-math.inf, high))]
+
+    def disproved(self, pair: np.ndarray, found: np.ndarray, rounding: Rounding) -> list[Tangent]:
+        """The pieces beside a kink that straddle one themselves: a value between their two does not lie on them."""
+        return [
+            piece
+            for piece in (self.left, self.right)
+            if any(abs(t - piece.t) < piece.half and not _on(piece, t, v, rounding) for t, v in zip(pair, found, strict=True))
+        ]
 
     def _difference(self, rounding: Rounding) -> tuple[np.ndarray, np.ndarray, float]:
         """R − L in slope and, at R's place, in value, with a bound on the latter's error."""
-        error = float(rounding(np.array([self.left.t, self.right.t])).sum()) + (self.left.error + self.right.error) * self.width
+        distance = self.right.t - self.left.t
+        error = float(rounding(np.array([self.left.t, self.right.t])).sum()) + (self.left.error + self.right.error) * distance
         return self.right.slope - self.left.slope, self.right.value - self.left.at(self.right.t), error
 
 
 def _piece(places: np.ndarray, found: np.ndarray, rounding: Rounding) -> Tangent:
     width = float(places[1] - places[0])
     error = float(rounding(places).sum()) / width
-    return Tangent(float(places.mean()), found.mean(axis=0), (found[1] - found[0]) / width, error)
+    value, slope = found.mean(axis=0), (found[1] - found[0]) / width
+    zero = bool(np.linalg.norm(slope) <= 2 * error and np.linalg.norm(value) <= float(rounding(places).sum()))
+    return Tangent(float(places.mean()), value, slope, error, width / 2, zero)
+
+
+def _without(false: list[Tangent], gaps: list[Gap], span: tuple[float, float]) -> tuple[list[Gap], tuple[float, float]]:
+    """The gaps on both sides of a false piece as one; where it was the line's end, the line ends before."""
+    for piece in false:
+        before, after = [gap for gap in gaps if gap.right is piece], [gap for gap in gaps if gap.left is piece]
+        gaps = [gap for gap in gaps if gap.right is not piece and gap.left is not piece]
+        if before and after:
+            reach = before[0].reach[0], after[0].reach[1]
+            gaps.append(Gap(before[0].left, after[0].right, reach=reach))
+        elif before:
+            span = span[0], before[0].left.t + before[0].left.half
+        elif after:
+            span = after[0].right.t - after[0].right.half, span[1]
+    return gaps, span
 
 
 def _middle(low: float, high: float) -> float:

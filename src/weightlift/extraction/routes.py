@@ -39,53 +39,66 @@ def lines_route(probe: Probe, activation: Activation, linear: bool | None, rng: 
     best: Found | None = None
     for _ in range(LIMITS.whole):
         try:
-            estimate, seen = by_line(probe, nothing, rng)
+            crossed = by_line(probe, nothing, rng)
         except BudgetError:
             if best is None:
                 raise
             return best
-        if estimate is None:
+        if crossed.estimate is None:
             break
-        found = _completed(probe, estimate, linear, rng)
+        found = _completed(probe, crossed.estimate, crossed.error, linear, rng)
         best = found if best is None or _residual(found) < _residual(best) else best
         if best.explained:
             return best
     if best is None:
         note = "On random lines the answers are not piecewise linear with kinks that can be told apart."
-        return replace(unexplained(probe, nothing, note, rng), seen=seen)
+        return replace(unexplained(probe, nothing, note, rng), seen=crossed.seen)
     note = "A piecewise linear network of one hidden layer that fits random lines does not explain random rows."
     return replace(best, notes=(*best.notes, note))
 
 
-def _completed(probe: Probe, estimate: Estimate, linear: bool | None, rng: np.random.Generator) -> Found:
-    """Further lines on what the estimate leaves; fresh rows; the polish."""
-    rough = max(LIMITS.rough, LIMITS.coarse_units * probe.unit)
-    xi, Y = np.empty((0, probe.d)), np.empty((0, len(estimate.c)))
+def _completed(probe: Probe, first: Estimate, error: float, linear: bool | None, rng: np.random.Generator) -> Found:
+    """Further lines on what an estimate of this relative error leaves; fresh rows; the polish."""
+    estimate, rough = first, max(LIMITS.rough, LIMITS.coarse_units * probe.unit)
+    rows = np.empty((0, probe.d)), np.empty((0, len(first.c)))
     try:
         for _ in range(LIMITS.rounds):
-            more = fresh_rows(LIMITS.tried, estimate, rng)
-            xi, Y = np.vstack([xi, more]), np.vstack([Y, probe.ask(more)])
-            rest = probe.without(estimate, rough)
-            if agrees(rest, estimate, xi, Y) and (probe.quantum.coarse or is_straight(rest, rng)):
+            rows = _with_fresh(rows, LIMITS.tried, probe, estimate, rng)
+            rest = probe.without(estimate, min(error, rough))
+            if agrees(replace(rest, inexact=rough), estimate, *rows) and (probe.quantum.coarse or is_straight(rest, rng)):
+                found = _fitted(rows, probe, estimate, linear, rng)
+                if found.explained:
+                    return found
+                rows = found.xi, found.Y
+            crossed = by_line(rest, estimate, rng)
+            if crossed.estimate is None or crossed.estimate.k == estimate.k:
                 break
-            found, _ = by_line(rest, estimate, rng)
-            if found is None or found.k == estimate.k:
-                break
-            estimate = found
-    except BudgetError as error:
-        return _cut(probe, _polished(probe, estimate, linear), error)
-    missing = max(0, int(min(rows_to_prove(estimate, kinked=True) - len(xi), probe.oracle.left)))
-    more = fresh_rows(missing, estimate, rng)
-    xi, Y = np.vstack([xi, more]), np.vstack([Y, probe.ask(more)])
+            estimate, error = crossed.estimate, crossed.error
+        return _fitted(rows, probe, estimate, linear, rng)
+    except BudgetError as spent:
+        return _cut(probe, _polished(probe, estimate, linear), spent)
+
+
+def _fitted(
+    rows: tuple[np.ndarray, np.ndarray], probe: Probe, estimate: Estimate, linear: bool | None, rng: np.random.Generator
+) -> Found:
+    """All fresh rows that a proof needs, and the fit to all that was asked beside them."""
+    missing = max(0, int(min(rows_to_prove(estimate, kinked=True) - len(rows[0]), probe.oracle.left)))
+    rows = _with_fresh(rows, missing, probe, estimate, rng)
     estimate = _faced(probe, _polished(probe, estimate, linear), linear)
     inexact = LIMITS.unpolished if estimate.N.size > LIMITS.dense else 0.0
-    explained = agrees(replace(probe, inexact=inexact), estimate, xi, Y)
+    explained = agrees(replace(probe, inexact=inexact), estimate, *rows)
     if explained and not probe.quantum.coarse:
-        try:
-            explained = is_straight(probe.without(estimate, LIMITS.agrees * probe.unit + inexact), rng)
-        except BudgetError as error:
-            return _cut(probe, estimate, error)
-    return Found(estimate, xi, Y, explained, inexact=inexact)
+        explained = is_straight(probe.without(estimate, LIMITS.agrees * probe.unit + inexact), rng)
+    return Found(estimate, *rows, explained, inexact=inexact)
+
+
+def _with_fresh(
+    rows: tuple[np.ndarray, np.ndarray], n: int, probe: Probe, estimate: Estimate, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """With n further rows (ξ, Y)."""
+    more = fresh_rows(n, estimate, rng)
+    return np.vstack([rows[0], more]), np.vstack([rows[1], probe.ask(more)])
 
 
 def _cut(probe: Probe, estimate: Estimate, error: BudgetError) -> Found:
