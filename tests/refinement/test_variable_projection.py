@@ -9,7 +9,14 @@ import pytest
 import weightlift as wl
 from weightlift.errors import ShapeError
 from weightlift.refinement.gauss_newton import RefinementEnding
-from weightlift.refinement.variable_projection import Hidden, JointEquations, Model, _projected, variable_projection
+from weightlift.refinement.variable_projection import (
+    Hidden,
+    JointEquations,
+    Model,
+    _projected,
+    _steps,
+    variable_projection,
+)
 
 MODELS = [Model(bias, linear, offset) for bias in (False, True) for linear in (False, True) for offset in (False, True)]
 
@@ -95,3 +102,29 @@ def test_no_step_begins_after_the_deadline(rng):
     assert late.endings == (RefinementEnding.ITERATIONS,)
     in_time = variable_projection(samples, start, Model(), deadline=time.perf_counter() + 60.0)
     assert in_time.endings == (RefinementEnding.EXACT,)
+
+
+@pytest.mark.parametrize("model", [Model(), Model(linear=True, offset=True), Model(bias=False, offset=True)], ids=str)
+def test_steps_of_large_systems_are_those_of_the_explicit_jacobian(rng, model):
+    """(JᵀJ + μD)⁻¹Jᵀr of J = −(I − P)GAᵀ by rows and outputs, to ε p/μ in single precision and to 1e-9 where μ is small."""
+    n, d, k, m = 300, 31, 17, 2
+    X, Y, w = rng.normal(size=(n, d)), rng.normal(size=(n, m)), rng.uniform(0.5, 2, size=n)
+    hidden = Hidden(rng.normal(size=(d, 2, k)), model.bias * rng.normal(size=(2, k)), wl.activations.get("tanh"))
+    samples, root = wl.samples.open(X, Y, sample_weight=w), np.sqrt(w)[:, None]
+    beta, gram = _projected(samples, hidden, model)
+    assert JointEquations(hidden, beta, model).large
+    dampings = np.array([[1e-4, 0.1, 4.0], [2e-4, 0.02, 1.0]])
+    steps = _steps(samples, hidden, beta, gram, model, dampings)
+    Xt = np.hstack([X, np.ones((n, 1))]) if model.bias else X
+    for s in range(2):
+        z, A = X @ hidden.W[:, s] + hidden.b[s], beta[s, :k]
+        F = root * np.hstack([np.tanh(z), model.beside(X)])
+        G = root * (Xt[:, :, None] / np.cosh(z)[:, None, :] ** 2).reshape(n, -1)
+        G = G - F @ np.linalg.lstsq(F, G)[0]
+        J = (G[:, None, :] * np.tile(A.T, (1, Xt.shape[1]))).reshape(n * m, -1) / np.sqrt(w.sum())
+        r = (F @ beta[s] - root * Y).reshape(-1) / np.sqrt(w.sum())
+        H = J.T @ J
+        for mu, found in zip(dampings[s], steps, strict=True):
+            exact = np.linalg.solve(H + mu * np.diag(np.diagonal(H)), J.T @ r)
+            tolerance = 1e-9 if mu < 1e-3 else np.finfo(np.float32).eps * len(H) / mu
+            assert np.linalg.norm(found[s] - exact) <= tolerance * np.linalg.norm(exact)

@@ -22,6 +22,8 @@ class Limits:
     guard: float = 1e-14  # of the diagonal of FᵀF: far below what its solution is refined to, enough for dead units
     silent: float = 1e-12  # of the largest square of a feature: a smaller one is a dead unit's, and is not scaled up
     spanned: float = 1e-6  # of a feature's share in its own pseudo-inverse: one that lacks more is in the span of others
+    large_system: int = 500  # unknowns from which factors take most of a step's time
+    single_damping: float = 1e-3  # of the diagonal, from which a large system is solved in single precision, to a few percent
     # gradient descent
     power_steps: int = 20  # of the power method: λ_max to a few percent, which a step size needs
     diverged: float = 1e6  # times the first risk: no descent that settles goes there

@@ -24,8 +24,9 @@ from weightlift.errors import ShapeError
 from weightlift.namespaces import Array, array_namespace, as_like, from_numpy, matmul_transposed, solve, to_numpy
 from weightlift.network import Network
 from weightlift.refinement.gauss_newton import TIE, TINY, RefinementEnding, _damped_steps, _endings, rounding
+from weightlift.refinement.large_systems import large_steps, less_product
 from weightlift.refinement.limits import LIMITS
-from weightlift.refinement.normal_equations import _pair_products, _spread
+from weightlift.refinement.normal_equations import _jacobian_gram, _pair_products, _spread
 from weightlift.samples import Block, Samples, Sums
 
 
@@ -247,15 +248,23 @@ def _steps(
 ) -> list[np.ndarray]:
     """(JᵀJ + μ D)⁻¹ Jᵀr (S, q k) for every damping, from one pass."""
     equations = JointEquations(hidden, beta, model)
-    GG, GF, gradient = equations.assembled(tuple(to_numpy(s) for s in samples.mean(equations)))
+    large = equations.large  # then sums: to divide them by their number would take fresh memory, and steps do not depend on it
+    GG, GF, gradient = equations.assembled(tuple(to_numpy(s) for s in (samples.fold if large else samples.mean)(equations)))
     inverse = _inverse_root_diagonal(gram)
     scaled = gram * inverse[:, :, None] * inverse[:, None, :] + LIMITS.guard * np.eye(gram.shape[1])
     GF = GF * inverse[:, None, :]
-    A = beta[:, : hidden.shape[2]]
-    q = model.inputs(hidden.shape[0])
-    outputs = np.tile(A @ np.swapaxes(A, 1, 2), (1, q, q))  # the input is the slower index
-    H = (GG - GF @ solve(scaled, np.swapaxes(GF, 1, 2))) * outputs
-    return [to_numpy(s) for s in _damped_steps(H, gradient, dampings)]
+    A, (d, S, k) = beta[:, : hidden.shape[2]], hidden.shape
+    rest, outputs = solve(scaled, np.swapaxes(GF, 1, 2)), A @ np.swapaxes(A, 1, 2)
+    if not large:
+        q = model.inputs(d)
+        H = (GG - GF @ rest) * np.tile(outputs, (1, q, q))  # the input is the slower index
+        return [to_numpy(s) for s in _damped_steps(H, gradient, dampings)]
+    GG = np.require(GG, requirements="W")
+    for s in range(S):
+        GG[s] = less_product(GG[s], GF[s], rest[s] / samples.total)
+        blocks = GG[s].reshape(-1, k, GG.shape[1] // k, k)
+        blocks *= outputs[s][None, :, None, :]
+    return list(np.stack([large_steps(GG[s], gradient[s], dampings[s]) for s in range(S)], axis=1))
 
 
 def _moved(hidden: Hidden, steps: list[np.ndarray], model: Model) -> Hidden:
@@ -364,10 +373,18 @@ class JointEquations:
     def floats_per_row(self) -> int:
         d, S, k = self.hidden.shape
         q = d + 1
-        return q * (q + 1) // 2 + S * k * (k + 1) + S * k * (6 + k)
+        products = S * q * k if self.large else q * (q + 1) // 2 + S * k * (k + 1)
+        return products + S * k * (6 + k)
+
+    @property
+    def large(self) -> bool:
+        """Whether spreading the pairs' sums would cost more than the sums, which a symmetric product gives at their places."""
+        d, _, k = self.hidden.shape
+        return self.model.inputs(d) * k >= LIMITS.large_system
 
     def __call__(self, block: Block) -> Sums:
-        """Σ w x̃ ⊗ (D ∘ RAᵀ, D ⊗ φ, D where c is free), Σ w x̃x̃ᵀ ⊗ DDᵀ by pairs and, where V is free, Σ w x̃xᵀ ⊗ D."""
+        """Σ w x̃ ⊗ (D ∘ RAᵀ, D ⊗ φ, D where c is free), Σ w x̃x̃ᵀ ⊗ DDᵀ, by pairs unless large, and, where V is free,
+        Σ w x̃xᵀ ⊗ D."""
         xp, X, model = array_namespace(block.X), block.X, self.model
         hidden, beta = self.hidden.like(X), as_like(self.beta, X)
         _, S, k = hidden.shape
@@ -386,6 +403,9 @@ class JointEquations:
         if model.linear:
             outer = xp.reshape(Xt[:, :, None] * X[:, None, :], (m, Xt.shape[1] * X.shape[1]))
             line = (matmul_transposed(outer, xp.reshape(wD, (m, S * k))),)
+        if self.large:
+            w = xp.ones_like(X[:, 0]) if block.w is None else block.w
+            return products, _jacobian_gram(Xt, D, w), *line
         return products, _pair_products(Xt, wD, D), *line
 
     def assembled(self, sums: Sums) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -398,4 +418,5 @@ class JointEquations:
             parts.append(sums[2].reshape(q, d, S, k).transpose(2, 0, 3, 1).reshape(S, q * k, d))
         if self.model.offset:
             parts.append(product[:, :, -k:].reshape(S, q * k, 1))
-        return _spread(sums[1], q, S, k), np.concatenate(parts, axis=2), product[:, :, :k].reshape(S, q * k)
+        GG = sums[1] if self.large else _spread(sums[1], q, S, k)
+        return GG, np.concatenate(parts, axis=2), product[:, :, :k].reshape(S, q * k)

@@ -2,6 +2,7 @@
 
 Round   as in `expand_prune`: a batch of random hidden layers descends on a softened φ that is sharpened in stages, half of them
         dropped on the way; the best are shaken and reheated, now and then fresh ones join. What is linear is projected out.
+        Many units of a kinked φ begin as one wide layer instead: `joint_wide`.
 Stop    when the caller is content, when fresh batches keep ending in the same minimum, or when the budget is spent.
 Work    is counted in steps of one start.
 """
@@ -33,6 +34,7 @@ from weightlift.search.expand_prune import (
     Candidate,
     Ending,
 )
+from weightlift.search.joint_wide import wide_enough, wide_start
 from weightlift.search.starts import PERTURBATION
 
 
@@ -74,7 +76,7 @@ def joint_candidates(
 ) -> Iterator[JointCandidate]:
     """One candidate a round, the last with its `ending`, as `candidates` gives them, and the minima of all survivors."""
     starts, until = _batch_size(samples, n_units, model), budget.deadline
-    rounding = NEAR_ROUNDING * _energy(samples)
+    energy, wide = _energy(samples), wide_enough(samples, n_units, activation, model)
     attempts: tuple[Attempt, ...] = ()
     best: JointFit | None = None
     pool: list[tuple[float, Hidden]] = []
@@ -83,8 +85,11 @@ def joint_candidates(
         if fresh:
             pool = []
             spread = model.bias * (math.sqrt(samples.d) if epoch % 2 else 1.0)
-            batch = _random(samples.d, n_units, starts, activation, spread, rng)
-            what, (fit, work) = "fresh", _anneal(samples, batch, activation, model, until, reheating=False)
+            batch = _random(samples.d, wide or n_units, 1 if wide else starts, activation, spread, rng)
+            if wide:
+                what, (fit, work) = "fresh", wide_start(samples, batch, n_units, model, energy, until)
+            else:
+                what, (fit, work) = "fresh", _anneal(samples, batch, activation, model, until, reheating=False)
         elif number % 2:
             what, (fit, work) = "reseeded", _reseeded(samples, pool[0][1], model, until, rng)
         elif number % REFRESH == 2 and activation.kinks and activation.degree:
@@ -97,7 +102,7 @@ def joint_candidates(
         pool = sorted(pool, key=lambda found: found[0])[: max(1, starts // 4)]
         improved = best is None or bool(fit.risks.min() < (1 - SAME_RISK) * best.risks.min())
         best = fit if best is None or improved else best
-        ending = _ending(attempts, rounding, budget)
+        ending = _ending(attempts, NEAR_ROUNDING * energy, budget)
         yield JointCandidate(best.network, float(best.risks.min()), improved, attempts, ending, tuple(pool))
         if ending is not None:
             return
