@@ -204,7 +204,11 @@ def test_bad_targets_are_named_or_warned_about():
         wl.recover(X, 0 * Y + 1.0, **options)
     with pytest.raises(ActivationError, match="linear"):
         wl.recover(X, Y, n_units=2, activation="linear", linear=True)
-    with pytest.raises(ArgumentError, match="linear must be"):
+    with pytest.raises(ArgumentError, match="squares overflow"):
+        wl.recover(X, 1e200 * Y, **options)
+    with pytest.raises(ArgumentError, match="squares vanish"):
+        wl.recover(X, 1e-200 * Y, **options)
+    with pytest.raises(ArgumentError, match="linear must be True, False or 'auto'"):
         wl.recover(X, Y, linear="perhaps", **options)
     with pytest.raises(ArgumentError, match="output_weights"):
         wl.recover(X, Y, output_weights=[1.0, 1.0, 1.0], **options)

@@ -288,10 +288,13 @@ def _target_sizes(rows: Samples, rank: int) -> tuple[ScaledTargets, float]:
 
     rank: that of the targets of a network, at most; more columns are dependent by nature.
     """
-    mean, covariance = target_moments(rows)
-    squares = np.diagonal(covariance) + mean**2
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, covariance = target_moments(rows)
+        squares = np.diagonal(covariance) + mean**2
+    if not np.isfinite(squares).all():
+        raise ArgumentError("y has values whose squares overflow; divide y by the largest of them.")
     if not squares.any():
-        raise ArgumentError("y is zero on every row; there is no unit to recover.")
+        raise ArgumentError("y is zero on every row, or so small that its squares vanish; there is no unit to recover.")
     constant = np.diagonal(covariance) <= 1e-24 * squares
     if constant.all():
         raise ArgumentError("y is constant, or so small that its squares vanish; there is no unit to recover.")

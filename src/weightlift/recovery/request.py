@@ -73,7 +73,7 @@ class Request:
             bias=flag("bias", self.bias),
             offset=flag("offset", self.offset),
             output_weights=_known_outputs(self.output_weights, width),
-            linear=self.linear if _is_auto(self.linear) else flag("linear", self.linear),
+            linear=_linear(self.linear),
             max_work=LIMITS.default_work if self.max_work is None else _amount("max_work", self.max_work),
             max_time=None if self.max_time is None else _amount("max_time", self.max_time),
         )
@@ -142,6 +142,13 @@ class Request:
                 "or give more rows than parameters."
             )
         raise ArgumentError(f"n_units = {width:,} is more than {LIMITS.most_units:,}, the most that are fitted; ask for fewer.")
+
+
+def _linear(value: bool | str) -> bool | str:
+    """Whether there is a linear part; "auto" leaves it open."""
+    if isinstance(value, str) and not _is_auto(value):
+        raise ArgumentError(f"linear must be True, False or 'auto', not {value!r}.")
+    return value if _is_auto(value) else flag("linear", value)
 
 
 def _is_auto(value: Any) -> bool:
