@@ -28,7 +28,8 @@ class Limits:
     dependent: float = 1e-12  # of a feature's square: what is left of one in the span of others, a micron of its length
     portion: int = 5  # while the fit is not exact, one in so many units too many goes at once; the last ones go with care
     tries: int = 3  # deletions, and as many merges, that are refitted …
-    more: int = 4  # … and times as many where an exact fit would be lost
+    more: int = 4  # … and times as many where a fit that good would be lost
+    leap: float = 10.0  # times the risk that a removal leaves behind: then it took a unit that was needed, and others are tried
     slow: float = 0.02  # of the risk: a step that gains less is the last
     together: int = 4000  # parameters of a student up to which a batch is fitted side by side; Gram matrices fill memory
     glance: int = 3  # steps after which the best of them is chosen
@@ -72,22 +73,23 @@ def narrowed(
             gone = costs.without_refit(np.inf, (width - n_units) // LIMITS.portion)
         if budget.late():  # no refit is left: all at once
             gone = costs.without_refit(np.inf, width - n_units)
+        before, enough = fit, max(LIMITS.exact * energy, LIMITS.leap * float(fit.risks[0]))
         if len(gone):
             rest = _units(fit.students, np.delete(np.arange(width + kept), gone))
             steps = budget.steps(LIMITS.steps, work, starts=weight)
             fit = gauss_newton(samples, rest, iterations=steps, tol=LIMITS.slow, **options)
             work += fit.iterations * weight
-            continue
-        wide, exact = fit.students.on_host(), fit.risks[0] <= LIMITS.exact * energy
+            if fit.risks[0] <= enough or budget.late():
+                continue
         for tries in (LIMITS.tries, LIMITS.more * LIMITS.tries):
-            batch = _narrower(wide, np.argsort(costs.costs)[:tries], kept)
+            batch = _narrower(before.students.on_host(), np.argsort(costs.costs)[:tries], kept)
             steps = budget.steps(LIMITS.glance, work, starts=weight * batch.shape[1])
             first = _best_of(samples, batch, LIMITS.exact * energy, steps, options)
             work += first.iterations * batch.shape[1] * weight
             steps = budget.steps(LIMITS.steps, work, starts=weight)
             fit = gauss_newton(samples, first.students, iterations=steps, tol=LIMITS.slow, **options)
             work += fit.iterations * weight
-            if not exact or fit.risks[0] <= LIMITS.exact * energy:
+            if fit.risks[0] <= enough:
                 break
     return Narrow(fit.students, float(fit.risks[0]), work)
 
