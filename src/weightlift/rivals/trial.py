@@ -50,7 +50,8 @@ def below(
     if not rivals:
         return []
     left, moved = after_a_step(samples, gauge, rivals, ceiling)
-    near = [i for i in np.flatnonzero(left <= LIMITS.reach) if not moved.network(i).equivalent(gauge.network, LIMITS.returning)]
+    reached = np.flatnonzero(left <= LIMITS.reach).tolist()
+    near = [i for i in reached if not moved.network(i).equivalent(gauge.network, LIMITS.returning)]
     if not near:
         return []
     chosen, rivals = chosen[near], refitted(samples, gauge, [rivals[i] for i in near], LIMITS.iterations, tol)
