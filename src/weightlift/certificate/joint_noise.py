@@ -48,7 +48,7 @@ def examine_joint_noise(form: StandardForm, rng: np.random.Generator) -> JointNo
     """Statements of a noisy fit, and its regions if none of them is fatal."""
     samples, information, stacked, noise = form.rows, form.information, form.stacked, form.noise
     n, p, m = information.rows, stacked.size, stacked.network.n_outputs
-    before = (_independent(samples), _enough(stacked, min(float(n), information.effective)))
+    before = (_independent(samples, False), _enough(stacked, min(float(n), information.effective)))
     if not all(s.holds for s in before):
         return JointNoise(before)
     L, shift = information.half_inverse, form.distance

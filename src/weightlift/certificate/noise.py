@@ -63,20 +63,22 @@ def examine_noise(
     information: Information,
     n_rows: int,
     effective_rows: float,
+    distinct: bool,
     rng: np.random.Generator,
     columns: Columns = NO_NAMES,
 ) -> NoisyFit:
-    """Statements of a noisy fit, and its regions if none of them is fatal."""
+    """Statements of a noisy fit, and its regions if none of them is fatal; distinct: no input is known to occur twice."""
     p, gauge = information.gauge.size, information.gauge
     scale = n_rows / information.total
     variance = information.rss / max(n_rows - p, 1)
     noise = math.sqrt(scale * variance)
-    before = (_independent(samples), _rows(min(float(n_rows), effective_rows), p))
+    before = (_independent(samples, distinct), _rows(min(float(n_rows), effective_rows), p))
     if not all(s.holds for s in before):
         return NoisyFit(before, variance, noise)
     shift = distance_to_minimum(samples, information, variance)
     fit = lack_of_fit(samples, information, n_rows, rng=rng)
-    first: tuple[Statement, ...] = (*before, minimum(shift, p), _influence(samples, information, fit, n_rows), _structure(fit))
+    shared = _shared_leverage(samples, information, fit, n_rows, distinct)
+    first: tuple[Statement, ...] = (*before, minimum(shift, p), shared or _influence(fit), _structure(fit))
     if not all(s.holds for s in first):
         return NoisyFit(first, variance, noise, fit)
     first = (*first, *_decided(samples, information, fit.leverage, n_rows))
@@ -106,8 +108,8 @@ def _fisher(q: int, rest: int) -> float:
     return float(fdtri(q, rest, 1.0 - LIMITS.region))
 
 
-def _independent(samples: Samples) -> Statement:
-    _, copies = count_distinct(samples.fold(DistinctRows(targets=True)))
+def _independent(samples: Samples, distinct: bool) -> Statement:
+    copies = 1.0 if distinct else count_distinct(samples.fold(DistinctRows(targets=True)))[1]
     holds = copies <= LIMITS.copies
     sentence = (
         f"A row occurs {copies:.2g} times on average: the errors can be independent."
@@ -128,13 +130,21 @@ def _rows(rows: float, p: int) -> Statement:
     return Statement(Topic.ROWS, Kind.TESTED, rows >= needed, sentence, rows, needed)
 
 
-def _influence(samples: Samples, information: Information, fit: LackOfFit, n_rows: int) -> Statement:
-    gauge, limit = information.gauge, _most(information, n_rows)
-    if count_distinct(samples.fold(DistinctRows(targets=False)))[0] < n_rows:
-        leverage = float(samples.fold(SharedLeverages(gauge, information.half_inverse))[0])
-        if leverage > limit >= fit.leverage:
-            sentence = f"A single input decides the fit (leverage {leverage:.2f}); remove its copies or give more rows."
-            return Statement(Topic.INFLUENCE, Kind.TESTED, False, sentence, leverage, limit)
+def _shared_leverage(
+    samples: Samples, information: Information, fit: LackOfFit, n_rows: int, distinct: bool
+) -> Statement | None:
+    """That copies of one input decide the fit together, where each alone does not."""
+    limit = _most(information, n_rows)
+    if distinct or count_distinct(samples.fold(DistinctRows(targets=False)))[0] >= n_rows:
+        return None
+    leverage = float(samples.fold(SharedLeverages(information.gauge, information.half_inverse))[0])
+    if not leverage > limit >= fit.leverage:
+        return None
+    sentence = f"A single input decides the fit (leverage {leverage:.2f}); remove its copies or give more rows."
+    return Statement(Topic.INFLUENCE, Kind.TESTED, False, sentence, leverage, limit)
+
+
+def _influence(fit: LackOfFit) -> Statement:
     holds = fit.influence <= LIMITS.influence
     sentence = (
         f"No row makes up more than {fit.influence:.2g} of the squared error."

@@ -266,8 +266,9 @@ class _Part:
 
     def noisy(self, effective_rows: float) -> Certificate:
         e = self.case.known.evidence
+        distinct = e.n_distinct == e.n_rows  # in single precision, and of the inputs alone
         columns = columns_of(self.case.samples)
-        fit = examine_noise(self.samples, self.information, e.n_rows, effective_rows, self.case.rng, columns)
+        fit = examine_noise(self.samples, self.information, e.n_rows, effective_rows, distinct, self.case.rng, columns)
         seen = None if fit.fit is None else fit.fit.p_value
         limit = None if fit.fit is None else fit.fit.detection_limit
         case = self.case._measured(noise_std=fit.noise_std, p_value=seen, detection_limit=limit)

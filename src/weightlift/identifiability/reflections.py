@@ -51,7 +51,10 @@ def reflect(network: Network, pattern: np.ndarray, *, offset: bool = True) -> Ne
     s, _ = reflection(network.activation)
     sign = np.where(flips, -1.0, 1.0)
     a = np.where(flips if network.a.ndim == 1 else flips[:, None], s * network.a, network.a)
-    c, V, change = network.c, network.V, hermite_coefficients(network)[:, flips]
+    c, V = network.c, network.V
+    if V is None and not (offset and flips.any()):
+        return replace(network, W=network.W * sign, b=network.b * sign, a=a)
+    change = hermite_coefficients(network)[:, flips]
     if offset and flips.any():
         c = c - change[0].sum(axis=0)
     if V is not None and len(change) > 1:

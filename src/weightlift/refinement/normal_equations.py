@@ -270,6 +270,11 @@ def _spread(product: Array, q: int, S: int, k: int) -> Array:
     """The sums over pairs at their four symmetric places, (S, qk, qk)."""
     xp = array_namespace(product)
     product = xp.reshape(product, (q * (q + 1) // 2, S, k * (k + 1) // 2))
+    if S > 1:  # one index for all, no larger than the result
+        pairs = xp.reshape(xp.permute_dims(product, (1, 0, 2)), (S, -1))
+        inputs, units = (xp.reshape(_pair_places(n, product), shape) for n, shape in ((q, (q, 1, q, 1)), (k, (1, k, 1, k))))
+        places = xp.reshape(inputs * product.shape[2] + units, (-1,))
+        return xp.reshape(xp.take(pairs, places, axis=1), (S, q * k, q * k))
     spread = xp.take(xp.take(product, _pair_places(k, product), axis=2), _pair_places(q, product), axis=0)
     spread = xp.permute_dims(xp.reshape(spread, (q, q, S, k, k)), (2, 0, 3, 1, 4))
     return xp.reshape(spread, (S, q * k, q * k))
@@ -286,6 +291,8 @@ def _pair_places(q: int, like: Array) -> Array:
 def _assemble(grams: dict[str, Array], xp: Array) -> Array:
     """The symmetric matrix from its blocks, in the order v, a, c."""
     names = [name for name in "vac" if name + name in grams]
+    if len(names) == 1:
+        return grams[names[0] * 2]
     rows = []
     for left in names:
         blocks = [
