@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from weightlift import Network, certify, samples
+from weightlift.activations import custom
 from weightlift.refinement.gauss_newton import gauss_newton
 from weightlift.rivals.flats import touching, vanishing
 
@@ -45,6 +46,20 @@ def test_units_that_change_places_between_flats_are_refused(activation: str, row
     assert not one.equivalent(other, 1e-2)
     for net in (one, other):
         assert not certify(net, X @ Q, y, bias=True)
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_even_units_that_are_reflected_between_flats_are_refused(k: int, seed: int) -> None:
+    """One input at a time: φ(w₁x₁) and φ(w₂x₂) are all that the rows see, whatever the signs of w₁ and w₂."""
+    bump = custom("bump", lambda z: 1 / (1 + z * z), lambda z: -2 * z / (1 + z * z) ** 2, reflection=(1, ()), analytic=True)
+    rng = np.random.default_rng(seed)
+    X, Q = rng.standard_normal((300, 2)), np.linalg.qr(rng.standard_normal((2, 2)))[0]
+    W, a = rng.standard_normal((2, k)), rng.uniform(0.5, 1.5, k)
+    assert certify(Network(W, a, activation=bump), X, Network(W, a, activation=bump).predict(X))
+    X[::2, 0], X[1::2, 1] = 0.0, 0.0
+    one, other = (Network(Q.T @ (U @ W), a, activation=bump) for U in (np.eye(2), np.diag([1.0, -1.0])))
+    np.testing.assert_allclose(other.predict(X @ Q), one.predict(X @ Q), atol=1e-12)
+    assert not certify(one, X @ Q, one.predict(X @ Q)).certified_units
 
 
 @pytest.mark.parametrize(("d", "n"), [(20, 400), (50, 800)])

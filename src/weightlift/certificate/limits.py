@@ -20,6 +20,7 @@ class Limits:
     contraction: float = 0.5  # largest relative change of J on the box: the precision grows at most twofold by it
     precision: float = 1e-4  # beyond it nothing is called exact: second-order terms are no longer below 1e-8
     separation: float = 10.0  # precisions by which two units differ, at least
+    sketched: int = 24  # directions in which leverages are estimated: one above the limit is missed with probability 1e-4
     weak: float = 1e-6  # share of a unit's coordinates in directions that the rows do not determine
     # held-out rows
     confidence: float = 1e-4  # δ

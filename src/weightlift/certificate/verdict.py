@@ -19,13 +19,14 @@ Cost  EXACT: six passes, one of them O(n p²), O(p³), and the rivals. STATISTIC
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from weightlift.arguments import flag, generator
+from weightlift.certificate.confirmation import confirmed
 from weightlift.certificate.heldout import HeldOut
 from weightlift.certificate.joint import certify_joint
 from weightlift.certificate.lack_of_fit import UnitSquares
@@ -46,6 +47,7 @@ from weightlift.network import Network
 from weightlift.refinement.variable_projection import Model
 from weightlift.risk import Risk, Students
 from weightlift.rivals import Finding, Outcome, examine, examine_noisy
+from weightlift.rivals.pieces import ratio as piece_ratio
 from weightlift.samples import Block, Samples
 from weightlift.samples import open as open_samples
 from weightlift.samples.columns import columns_of
@@ -207,6 +209,8 @@ class _Part:
         claim, found = part._within(error, moved, LIMITS.precision)
         if found is None:
             return claim.known
+        if piece_ratio(self.gauge.network) is None:  # of pieces between kinks disjoint bases confirm each other
+            claim = part._confirmed(claim, self._error_of, LIMITS.precision)
         own = found.clear.map(OwnTargets(self.gauge.network))
         findings = examine(own, found.information.gauge, rng=case.rng, information=found.information)
         if np.any(self.standard.mean):  # rounding errors of the inputs given are larger than those of the standard ones
@@ -254,6 +258,7 @@ class _Part:
         claim, found = part._within(quantum.error, 0.0, LIMITS.largest_region)
         if found is None:
             return claim.known
+        claim = part._confirmed(claim, lambda _: quantum.error, LIMITS.largest_region)
         return part._against(part._below(quantum.error**2, claim), claim)
 
     def _within(self, error: float, moved: float, limit: float) -> tuple[_Case, Precision | None]:
@@ -263,6 +268,13 @@ class _Part:
         statement = self.fewer.named(_precise(self.gauge, found, relative, limit))
         case = self._precision(found.regions, relative, moved)._stating(statement)
         return case, None if len(statement.units) == self.fewer.n_units else found
+
+    def _error_of(self, rows: Samples) -> float:
+        return math.sqrt(float(rows.fold(Agreement(self.gauge.network))[4])) + self.fewer.lost
+
+    def _confirmed(self, claim: _Case, error: Callable[[Samples], float], limit: float) -> _Case:
+        statement = confirmed(self.samples, self.information, error, limit, self.case.rng)
+        return claim if statement is None else claim._stating(self.fewer.named(statement))
 
     def noisy(self, effective_rows: float) -> Certificate:
         e = self.case.known.evidence

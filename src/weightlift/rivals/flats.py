@@ -1,10 +1,11 @@
 """Rows on few flats, where units may take each other's places from one to the next.
 
 A unit u that is one of z₁ … z_m at every row puts each row on one of the hyperplanes u = zᵢ, and so all of them on a surface of
-degree m: the polynomial (u − z₁) ⋯ (u − z_m) vanishes on every row. Rows of a density lie on no such surface, once they are
-more than its coefficients. So either the monomials of degree two, of x̃ = (x, 1) or of x where biases are not fitted, are
-independent on the rows, or two units may have changed places; those of degree three likewise for three. Surfaces that bend,
-a sphere or inputs beside their squares, leave no exchange: there the flat that touches the surfaces at a row holds no others.
+degree m: the polynomial (u − z₁) ⋯ (u − z_m) vanishes on every row. Where φ is even, z and −z are two of them, of one unit.
+Rows of a density lie on no such surface, once they are more than its coefficients. So either the monomials of degree two, of
+x̃ = (x, 1) or of x where biases are not fitted, are independent on the rows, or two units may have changed places; those of
+degree three likewise for three. Surfaces that bend, a sphere or inputs beside their squares, leave no exchange: there the flat
+that touches the surfaces at a row holds no others.
 Levels of discrete columns are such hyperplanes, and are looked at one by one (`discrete`); here the rows of the most common one
 stand for all.
 Cost  O(m²) for each of at most 1,024 rows, m monomials. Where those are more than the rows, neighbours show low flats alone.
@@ -27,13 +28,17 @@ from weightlift.rivals.trial import named
 def rows_on_flats(X: np.ndarray, gauge: Gauge, tolerance: float) -> Finding | None:
     """Units that may have changed places, as far as the rows' shape says; tolerance: of output weights that count as one."""
     units = exchangeable(gauge, tolerance)
+    even = gauge.network.activation.parity == "even"
+    places, what = (2 * len(units), "be reflected, or ") if even else (len(units), "")
     x = _of_one_level(X, gauge)
     size = np.sqrt(np.mean(x**2, axis=0))
     x = x[:, size > 0] / size[size > 0]
-    for degree in range(2, 1 + min(3, len(units))):
+    for degree in range(2, 1 + min(3, places)):
         few = math.comb(x.shape[1] + degree - 1, degree) > len(x) - LIMITS.spare
         if dependent_neighbours(x) if few else touching(x, vanishing(x, degree), degree) > 1:
-            sentence = f"The rows lie on few flats, from one to the next of which {named(units)} may take each other's places."
+            sentence = (
+                f"The rows lie on few flats, from one to the next of which {named(units)} may {what}take each other's places."
+            )
             return Finding(Outcome.UNEXAMINED, f"{sentence} Give rows elsewhere.", units=units)
         if few:
             break
@@ -41,8 +46,10 @@ def rows_on_flats(X: np.ndarray, gauge: Gauge, tolerance: float) -> Finding | No
 
 
 def exchangeable(gauge: Gauge, tolerance: float) -> tuple[int, ...]:
-    """Units with the output weight of another, or the opposite one where φ(−z) = −φ(z) + p(z)."""
+    """Units with the output weight of another, or the opposite one where φ(−z) = −φ(z) + p(z); all where φ(−z) = φ(z)."""
     a, reflection = gauge.network.a, gauge.network.activation.reflection
+    if gauge.network.activation.parity == "even":
+        return tuple(range(len(a)))  # a unit may take the place of its own reflection, −z
     sizes = np.abs(a) if reflection is not None and reflection[0] < 0 else a
     same = np.abs(sizes[:, None] - sizes) <= max(tolerance, LIMITS.same) * np.maximum(np.abs(a)[:, None], np.abs(a))
     return tuple(np.flatnonzero(same.sum(axis=1) > 1).tolist())
