@@ -47,3 +47,12 @@ def test_normal_form_jacobian_is_the_derivative(activation: str) -> None:
         steps = 1e-6 * np.eye(len(theta))
         numerical = np.array([(normal(theta + s) - normal(theta - s)) / 2e-6 for s in steps]).T
         np.testing.assert_allclose(T, numerical, atol=1e-8)
+
+
+def test_a_region_whose_squares_overflow_is_infinite(seed: int) -> None:
+    net = teachers.biased(3, 2, bias=0.5, activation="relu", rng=seed)
+    gauge = Gauge.of(replace(net, W=1e-6 * net.W, b=1e-6 * net.b), bias=True, offset=False)
+    root = np.random.default_rng(seed).standard_normal((4, 4))
+    region = root @ root.T
+    assert gauge.relative_size(0, 1e305 * region) == np.inf
+    assert gauge.relative_size(0, 1e-12 * region) < np.inf

@@ -81,12 +81,16 @@ class Gauge:
         return max(gap, abs(a - their_a) / max(abs(a), abs(their_a)))
 
     def relative_size(self, i: int, region: np.ndarray) -> float:
-        """The largest relative distance, to first order, of unit i to those with δᵀ region⁻¹ δ ≤ 1; ∞ for a zero unit."""
+        """The largest relative distance, to first order, of unit i to those with δᵀ region⁻¹ δ ≤ 1; ∞ for a zero unit, or where
+        squares overflow."""
         inner, a = self._normal_form(self.unit(i)[0])
         if not inner.any() or not a:
             return math.inf
         T = self.normal_form_jacobian(i)
-        spread = T @ region @ T.T
+        with np.errstate(over="ignore", invalid="ignore"):
+            spread = T @ region @ T.T
+        if not np.isfinite(spread).all():
+            return math.inf
         squares = (float(np.linalg.eigvalsh(spread[:-1, :-1])[-1]) / float(inner @ inner), float(spread[-1, -1]) / a**2)
         return math.sqrt(max(*squares, 0.0))
 
