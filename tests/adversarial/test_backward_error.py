@@ -1,7 +1,8 @@
 """Backward errors in LAPACK's manner: a residual over what rounding alone must leave, ε n ‖A‖, is below 30 or the test fails.
 
-Sizes 1, 2, 3, 5, 10, 50; condition numbers of the weights up to 10⁴ where the data can tell the units apart (of a third-order
-tensor the least component is κ⁻³ of the whole: beyond ε^{-1/3} ≈ 1.6·10⁵ it is rounding), and up to 10¹² where they need not.
+Sizes 1, 2, 3, 5, 10, 50; condition numbers of the weights up to 10⁴, of least squares 10⁶, where the data can tell the units
+apart (of a third-order tensor the least component is κ⁻³ of the whole: beyond ε^{-1/3} ≈ 1.6·10⁵ it is rounding), and up to
+10¹² where they need not.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from weightlift import samples
 from weightlift.decomposition import DecompositionStatus, compose, decompose
 from weightlift.errors import ArgumentError
 from weightlift.refinement import gauss_newton
+from weightlift.refinement.gauss_newton import RefinementEnding
 from weightlift.refinement.variable_projection import Model, variable_projection
 from weightlift.subspace import SecondMoment, leading_subspace
 
@@ -76,12 +78,13 @@ def test_components_below_rounding_are_not_claimed(n: int, kappa: float, seed: i
     assert found.status is not DecompositionStatus.EXACT or left <= 1e-12
 
 
-@pytest.mark.parametrize(("kappa", "most"), [(1.0, RATIO), (1e2, RATIO), (1e4, 1e3)])
+@pytest.mark.parametrize("kappa", [*MODEST, 1e6])
 @pytest.mark.parametrize("n", SIZES)
-def test_least_squares(n: int, kappa: float, most: float) -> None:
+def test_least_squares(n: int, kappa: float) -> None:
     """‖r‖/‖y‖ over ε n, from near the truth, by both least-squares stages.
 
-    Their normal equations square the condition: at 10⁴ they end above rounding, 34 and 458 times measured.
+    Their normal equations square the condition, and with output weights that are solved for they end up to 10⁵ times above
+    rounding; the last step, of all parameters together, gives the digits back.
     """
     k = max(1, min(n, 5))
     W, rng = conditioned(n, k, kappa, 0), np.random.default_rng(n)
@@ -89,11 +92,12 @@ def test_least_squares(n: int, kappa: float, most: float) -> None:
     X, y = wl.draw(truth, 20 * n * k + 40, rng=1)
     rows, start = samples.open(X, y), wl.Network(W + 1e-3 * rng.normal(size=W.shape) / kappa, truth.a)
     fits = {
-        "Gauss–Newton": gauss_newton(rows, start, free="Wa", unit=True, iterations=80).network,
-        "variable projection": variable_projection(rows, start, Model(False, False, False), iterations=80).network,
+        "Gauss–Newton": gauss_newton(rows, start, free="Wa", unit=True, iterations=80),
+        "variable projection": variable_projection(rows, start, Model(False, False, False), iterations=80, unit=n % 2 == 0),
     }
-    for name, network in fits.items():
-        assert np.linalg.norm(network.predict(X) - y) < most * EPSILON * n * np.linalg.norm(y), name
+    for name, fit in fits.items():
+        assert fit.endings == (RefinementEnding.EXACT,)
+        assert np.linalg.norm(fit.network.predict(X) - y) < RATIO * EPSILON * n * np.linalg.norm(y), name
 
 
 # Properties: what a change of the data must do to the answer

@@ -10,6 +10,7 @@ import weightlift as wl
 from weightlift.errors import ShapeError
 from weightlift.refinement.gauss_newton import RefinementEnding
 from weightlift.refinement.variable_projection import (
+    FeatureResiduals,
     Hidden,
     JointEquations,
     Model,
@@ -66,6 +67,37 @@ def test_a_start_nearby_ends_exact(activation, model):
     assert fit.endings == (RefinementEnding.EXACT,)
     assert fit.network.equivalent(truth)
     assert fit.network.V is None or model.linear
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_ill_conditioned_units_end_at_rounding(model, seed):
+    """Of condition number 10⁴, three outputs: ‖R‖ below 30 ε n ‖Y‖, by the last step of W, b and β together."""
+    rng = np.random.default_rng(seed)
+    Q, _ = np.linalg.qr(rng.normal(size=(4, 3)))
+    W = Q * [1.0, 1e-2, 1e-4] @ np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    W, linear = W / np.linalg.norm(W, axis=0), rng.normal(size=(4, 3)) if model.linear else None
+    b, c = model.bias * rng.normal(size=3), model.offset * rng.normal(size=3)
+    truth = wl.Network(W, rng.normal(size=(3, 3)), b, c, V=linear)
+    X, Y = wl.draw(truth, 200, rng=seed)
+    start = replace(truth, W=truth.W + 1e-7 * rng.normal(size=W.shape))
+    for unit in (False, True):
+        fit = variable_projection(wl.samples.open(X, Y), start, model, unit=unit)
+        assert fit.endings == (RefinementEnding.EXACT,)
+        assert np.linalg.norm(fit.network.predict(X) - Y) < 30 * np.finfo(float).eps * 4 * np.linalg.norm(Y)
+        lengths = np.sqrt(np.sum(fit.network.W**2, axis=0) + fit.network.b**2)
+        np.testing.assert_allclose(lengths, 1.0 if unit else lengths, rtol=1e-14)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_residuals_along_the_features(rng, model):
+    """Σ w Fᵀ(Fβ − Y), two starts, weights on the rows."""
+    X, Y, w = rng.normal(size=(20, 3)), rng.normal(size=(20, 2)), rng.uniform(0.5, 2, size=20)
+    hidden = Hidden(rng.normal(size=(3, 2, 4)), rng.normal(size=(2, 4)), wl.activations.get("tanh"))
+    beta = rng.normal(size=(2, model.features(3, 4), 2))
+    found = np.concatenate(wl.samples.open(X, Y, sample_weight=w).fold(FeatureResiduals(hidden, beta, model)), axis=1)
+    for s in range(2):
+        F = np.hstack([np.tanh(X @ hidden.W[:, s] + hidden.b[s]), model.beside(X)])
+        np.testing.assert_allclose(found[s], F.T @ (w[:, None] * (F @ beta[s] - Y)), rtol=1e-12, atol=1e-12)
 
 
 def test_one_target_gives_a_network_of_one_output():

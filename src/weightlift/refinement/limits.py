@@ -14,6 +14,7 @@ class Limits:
     least_damping: float = 2e-13  # a sixteenth of it still exceeds rounding
     largest_damping: float = 1e12  # no step is left
     factors: tuple[float, ...] = (1 / 16, 1 / 2, 4.0)  # of the damping, all tried in one pass: two ways down, one up
+    noiseless: float = 1e-16  # of ½ E y²: residuals below √ε, where what a Gauss–Newton step neglects is below rounding
     window: int = 6  # steps after which the damping no longer matters for stopping
     narrow: int = 100  # S k² up to which building the pairs of inputs costs more than it saves
     cg_steps: int = 200  # of conjugate gradients, at most
@@ -21,6 +22,7 @@ class Limits:
     # variable projection
     guard: float = 1e-14  # of the diagonal of FᵀF: far below what its solution is refined to, enough for dead units
     silent: float = 1e-12  # of the largest square of a feature: a smaller one is a dead unit's, and is not scaled up
+    last_steps: int = 3  # of W, b and β together; each took the residual down 30-fold and more at condition numbers to 10⁶
     spanned: float = 1e-6  # of a feature's share in its own pseudo-inverse: one that lacks more is in the span of others
     large_system: int = 500  # unknowns from which factors take most of a step's time
     single_damping: float = 1e-3  # of the diagonal, from which a large system is solved in single precision, to a few percent

@@ -23,7 +23,7 @@ from weightlift.activations import Activation
 from weightlift.errors import ShapeError
 from weightlift.namespaces import Array, array_namespace, as_like, from_numpy, matmul_transposed, solve, to_numpy
 from weightlift.network import Network
-from weightlift.refinement.gauss_newton import TIE, TINY, RefinementEnding, _damped_steps, _endings, rounding
+from weightlift.refinement.gauss_newton import NEAR_ROUNDING, TIE, TINY, RefinementEnding, _damped_steps, _endings, rounding
 from weightlift.refinement.large_systems import large_steps, less_product
 from weightlift.refinement.limits import LIMITS
 from weightlift.refinement.normal_equations import _jacobian_gram, _pair_products, _spread
@@ -82,11 +82,15 @@ class Hidden:
         xp, places = array_namespace(self.W), from_numpy(index, like=self.W)
         return replace(self, W=xp.take(self.W, places, axis=1), b=xp.take(self.b, places, axis=0))
 
+    @property
+    def lengths(self) -> Array:
+        """(S, k) of (wᵢ, bᵢ)."""
+        xp = array_namespace(self.W)
+        return xp.sqrt(xp.sum(self.W**2, axis=0) + self.b**2 + TINY)
+
     def on_spheres(self) -> Hidden:
         """Every (wᵢ, bᵢ) at length one; sizes belong to A."""
-        xp = array_namespace(self.W)
-        length = xp.sqrt(xp.sum(self.W**2, axis=0) + self.b**2 + TINY)
-        return replace(self, W=self.W / length, b=self.b / length)
+        return replace(self, W=self.W / self.lengths, b=self.b / self.lengths)
 
     def preactivations(self, X: Array) -> Array:
         """z (m, S, k)."""
@@ -195,7 +199,8 @@ def variable_projection(
         if first and RefinementEnding.EXACT in endings:
             break
     endings[[e is None for e in endings]] = RefinementEnding.ITERATIONS
-    return JointFit(hidden, beta, model, risks, tuple(endings), step, samples.n_outputs is None)
+    fit = JointFit(hidden, beta, model, risks, tuple(endings), step, samples.n_outputs is None)
+    return fit if time.perf_counter() >= deadline else _with_last_steps(samples, fit, gram, floor, scale, unit)
 
 
 def output_losses(samples: Samples, network: Network, model: Model) -> np.ndarray:
@@ -283,6 +288,60 @@ def _put(hidden: Hidden, part: Hidden, index: np.ndarray) -> Hidden:
     return replace(hidden, W=as_like(W, hidden.W), b=as_like(b, hidden.b))
 
 
+def _with_last_steps(samples: Samples, fit: JointFit, gram: np.ndarray, floor: float, scale: float, unit: bool) -> JointFit:
+    """The fit after steps of W, b and β together, as long as one improves it: of most the first ends at rounding."""
+    for _ in range(LIMITS.last_steps):
+        before, fit = fit, _with_last_step(samples, fit, gram, floor, scale, unit)
+        if fit is before:
+            break
+    return fit
+
+
+def _with_last_step(samples: Samples, fit: JointFit, gram: np.ndarray, floor: float, scale: float, unit: bool) -> JointFit:
+    """The fit after one step of W, b and β together, where it is without noise and has ended above rounding, as `gauss_newton`.
+
+    Kept where it is better. With Q = (FᵀF)⁻¹ the joint normal equations are eliminated by blocks: W and b move by δ as the
+    projected ones do, the gradient less what GᵀF Q FᵀR gives, which rounding has left, and β by Q (FᵀR − Fᵀ G (δ ∘ A)).
+    """
+    model, degree = fit.model, fit.hidden.activation.degree
+    close = np.flatnonzero((fit.risks > floor) & (fit.risks <= LIMITS.noiseless * scale))
+    if not close.size or (unit and degree is None):
+        return fit
+    hidden, beta, gram = fit.hidden.take(close), fit.beta[close], gram[close]
+    d, S, k = hidden.shape
+    equations = JointEquations(hidden, beta, model)
+    GG, GF, gradient = equations.assembled(tuple(to_numpy(s) for s in samples.mean(equations)))
+    FG = np.swapaxes(GF, 1, 2)
+    A = np.tile(beta[:, :k], (1, model.inputs(d), 1))  # (S, q k, m): the input is the slower index
+    rest = _solved(gram, np.concatenate([to_numpy(s) for s in samples.mean(FeatureResiduals(hidden, beta, model))], axis=1))
+    H = (GG - GF @ _solved(gram, FG)) * (A @ np.swapaxes(A, 1, 2))
+    left = gradient - np.sum((GF @ rest) * A, axis=2)
+    step = to_numpy(_damped_steps(H, left, np.full((S, 1), LIMITS.least_damping))[0])
+    moved = _moved(hidden, [step], model)
+    beta = beta - rest + _solved(gram, FG @ (step[:, :, None] * A))
+    if unit:
+        beta[:, :k] *= (to_numpy(moved.lengths) ** degree)[:, :, None]
+        moved = moved.on_spheres()
+    found, _ = _risks(samples, moved, beta, model)
+    better = np.flatnonzero(found < fit.risks[close])
+    return _replaced(fit, close[better], moved.take(better), beta[better], found[better], scale) if better.size else fit
+
+
+def _solved(gram: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """(FᵀF)⁻¹ times the right-hand sides, unit diagonal scale and guard as in `_projected`."""
+    inverse = _inverse_root_diagonal(gram)[:, :, None]
+    scaled = gram * inverse * np.swapaxes(inverse, 1, 2) + LIMITS.guard * np.eye(gram.shape[1])
+    return np.asarray(inverse * solve(scaled, inverse * right))
+
+
+def _replaced(fit: JointFit, index: np.ndarray, hidden: Hidden, beta: np.ndarray, risks: np.ndarray, scale: float) -> JointFit:
+    """The fit with the starts at `index` replaced."""
+    betas, values, endings = fit.beta.copy(), fit.risks.copy(), np.array(fit.endings, dtype=object)
+    betas[index], values[index] = beta, risks
+    endings[index[risks <= NEAR_ROUNDING * scale]] = RefinementEnding.EXACT
+    return replace(fit, hidden=_put(fit.hidden, hidden, index), beta=betas, risks=values, endings=tuple(endings))
+
+
 def _targets(y: Array) -> Array:
     """(m, outputs)."""
     return y[:, None] if y.ndim == 1 else y
@@ -349,6 +408,28 @@ class JointRisk:
         r, y = _residuals(values, block, beta, self.model), _targets(block.y)
         w = xp.ones_like(block.X[:, 0]) if block.w is None else block.w
         return 0.5 * xp.sum(xp.matmul(r * r, xp.ones_like(y[0, :])) * w, axis=1), 0.5 * xp.sum(w[:, None] * y * y)
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureResiduals:
+    """Fᵀ(Fβ − Y): of the units (S, k, m), and of the columns beside them (S, e, m)."""
+
+    hidden: Hidden
+    beta: Array
+    model: Model
+
+    @property
+    def floats_per_row(self) -> int:
+        d, S, k = self.hidden.shape
+        return 3 * S * (k + int(self.beta.shape[2])) + 2 * d
+
+    def __call__(self, block: Block) -> Sums:
+        xp = array_namespace(block.X)
+        hidden, beta = self.hidden.like(block.X), as_like(self.beta, block.X)
+        values = hidden.activation(hidden.preactivations(block.X))
+        r = _residuals(values, block, beta, self.model)
+        r = r if block.w is None else block.w[None, :, None] * r
+        return xp.matmul(xp.permute_dims(values, (1, 2, 0)), r), xp.matmul(xp.matrix_transpose(self.model.beside(block.X)), r)
 
 
 def _residuals(values: Array, block: Block, beta: Array, model: Model) -> Array:
