@@ -118,8 +118,13 @@ def _survivors(path: Path) -> list[Mutant]:
 
 
 def _tests_of(mutant: Mutant, reached: Reached, most: float) -> list[tuple[str, float]]:
-    """The tests that reach the place with their seconds, the shortest first, as many as the time allows."""
+    """The tests that reach the place with their seconds, the shortest first, as many as the time allows.
+
+    A place that runs when its file is imported is reached by all that reach the file.
+    """
     span = {(mutant.path, line) for line in range(mutant.line, mutant.last + 1)}
+    if _imported(mutant):
+        span = {place for _, lines in reached.values() for place in lines if place[0] == mutant.path}
     found = sorted((seconds, test) for test, (seconds, lines) in reached.items() if span & lines)
     chosen, total = [], 0.0
     for seconds, test in found:
@@ -128,6 +133,13 @@ def _tests_of(mutant: Mutant, reached: Reached, most: float) -> list[tuple[str, 
             break
         chosen.append((test, seconds))
     return chosen
+
+
+def _imported(mutant: Mutant) -> bool:
+    """Whether the place belongs to no function."""
+    tree = ast.parse((SOURCE / mutant.path).read_text())
+    place = sites(tree)[mutant.site][0]
+    return not any(place in ast.walk(f) for f in ast.walk(tree) if isinstance(f, ast.FunctionDef | ast.Lambda))
 
 
 FUNCTIONS: dict[CodeType, list[FunctionType]] = defaultdict(list)
@@ -196,9 +208,7 @@ def _exchange(mutant: Mutant) -> bool:
     file = SOURCE / mutant.path
     tree = ast.parse(file.read_text())
     changed, _, _ = mutated(tree, mutant.site)
-    inside = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.Lambda)]
-    place = sites(tree)[mutant.site][0]
-    if not any(place in ast.walk(function) for function in inside):
+    if _imported(mutant):
         return False
     old, new = (_codes(compile(t, str(file), "exec")) for t in (tree, changed))
     if {k: len(v) for k, v in old.items()} != {k: len(v) for k, v in new.items()}:

@@ -11,7 +11,9 @@ from tests.contract.awkward import Awkward
 
 from weightlift import draw, samples, teachers
 from weightlift.certificate import Inference, cramer_rao, inference
+from weightlift.certificate.standard import Standard
 from weightlift.errors import ArgumentError, ShapeError, SingularError, TooFewRowsError
+from weightlift.evidence.gauge import Gauge
 from weightlift.network import Network
 from weightlift.refinement.gauss_newton import gauss_newton
 
@@ -238,3 +240,17 @@ def test_arguments_are_checked() -> None:
 
 def _result(net: Network, X: np.ndarray, y: np.ndarray) -> Inference:
     return inference(net, X, y)
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+def test_coordinates_come_back_from_standard_inputs(rng, activation):
+    """θ = T θ̃ for every unit, w = w̃/s and b = b̃ − ⟨w, m⟩, and covariances with it."""
+    X = rng.standard_normal((50, 2)) * [3.0, 0.2] + [10.0, -4.0]
+    net = Network(rng.standard_normal((2, 2)), [1.0, -1.0], rng.standard_normal(2), activation=activation)
+    standard = Standard.of(samples.open(X, net.predict(X)), bias=True)
+    assert np.all(standard.mean != 0)
+    raw, judged = (Gauge.of(n, bias=True, offset=False) for n in (net, standard.network(net)))
+    for i in range(2):
+        np.testing.assert_allclose(standard.unit(raw) @ judged.unit(i)[0], raw.unit(i)[0], rtol=1e-12)
+    C = np.outer(judged.theta, judged.theta)
+    np.testing.assert_allclose(standard.covariance(raw, C), np.outer(raw.theta, raw.theta), rtol=1e-11)

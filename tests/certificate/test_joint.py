@@ -12,6 +12,8 @@ from tests.catalogue import KINDS
 import weightlift as wl
 from weightlift.activations import examples
 from weightlift.certificate import Kind, Status, Topic, certify
+from weightlift.certificate.joint import _parameters
+from weightlift.refinement.variable_projection import Model
 
 OUTPUTS = np.outer(np.ones(3), [1.0, 2.0])
 
@@ -152,3 +154,11 @@ def test_the_precision_counts_residuals_beside_their_bounds() -> None:
     assert plain.status is off.status is Status.EXACT
     assert off.rounding_level > 1.0
     assert np.all(off.precision > 1.3 * plain.precision)
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+def test_parameters_are_counted_without_the_scale_of_homogeneous_units(activation: str) -> None:
+    net = wl.Network(np.ones((5, 3)), np.ones((3, 2)), activation=activation, V=np.ones((5, 2)))
+    for bias, linear, offset in itertools.product((False, True), repeat=3):
+        sizes = 15 + 6 + 3 * bias + 10 * linear + 2 * offset
+        assert _parameters(net, Model(bias, linear, offset)) == sizes - (3 if activation == "relu" else 0)

@@ -9,7 +9,7 @@ from weightlift import samples
 from weightlift.errors import ArgumentError
 from weightlift.network import Network
 from weightlift.refinement import gauss_newton, gradient_descent
-from weightlift.refinement.gauss_newton import RefinementEnding
+from weightlift.refinement.gauss_newton import LIMITS, RefinementEnding, _choose, _endings
 from weightlift.risk import Risk, Students
 
 
@@ -142,3 +142,21 @@ def test_noise_is_not_rounding_whatever_the_size_of_the_targets(size):
     X, y = wl.draw(truth, 200, noise_std=0.1, rng=1)
     start = wl.Network(truth.W + 0.05, size * truth.a, activation="tanh")
     assert gauss_newton(wl.samples.open(X, size * y), start, free="Wa").endings[0] is RefinementEnding.STATIONARY
+
+
+def test_each_start_keeps_its_best_candidate_or_is_damped_until_it_stalls(rng):
+    """The damping follows the candidate that won; where none lowers the risk it rises, past its limit the start has stalled."""
+    students = Students.of(*(network(rng, "tanh") for _ in range(4)))
+    candidates = Students.of(*(network(rng, "tanh") for _ in range(12)))
+    risks, damping = np.ones(4), np.array([1e-3, 2e-3, 3e-3, LIMITS.largest_damping])
+    found = np.full((3, 4), 2.0)
+    found[1, 0], found[2, 1] = 0.5, 0.25
+    factors = damping[:, None] * np.array([0.5, 1.0, 4.0])
+    merged, after, damped = _choose(students, candidates, found, risks, factors, damping)
+    np.testing.assert_array_equal(merged.W[:, 0], candidates.W[:, 1 * 4 + 0])
+    np.testing.assert_array_equal(merged.a[1], candidates.a[2 * 4 + 1])
+    np.testing.assert_array_equal(merged.b[2:], students.b[2:])
+    np.testing.assert_array_equal(after, [0.5, 0.25, 1.0, 1.0])
+    np.testing.assert_allclose(damped, [1e-3, 8e-3, 64 * 3e-3, 10 * LIMITS.largest_damping])
+    endings = _endings(risks, after, np.full(4, np.inf), damped, 0.0, 1.0, 1e-9)
+    assert endings == [None, None, None, RefinementEnding.STALLED]

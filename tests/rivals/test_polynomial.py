@@ -10,7 +10,7 @@ import weightlift as wl
 from weightlift import activations
 from weightlift.refinement.gauss_newton import gauss_newton
 from weightlift.rivals import Outcome
-from weightlift.rivals.polynomial import centred, coefficients
+from weightlift.rivals.polynomial import _independent, centred, coefficients
 
 CUBICS = [[0.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0], [0.3, 1.0, 0.5, 1.0], [0.0, 0.0, 1.0, 0.0, 0.5]]
 
@@ -104,3 +104,13 @@ def test_the_slope_turns_at_the_roots_of_the_second_derivative() -> None:
     assert activations.polynomial([0.0, 0.0, -6.0, 0.0, 1.0]).turns == pytest.approx((-1.0, 1.0))
     assert activations.polynomial([1.0, 2.0]).turns == ()
     assert activations.scaled(activations.polynomial([0.0, 1.0, 3.0, 1.0]), 2.0).turns == (-0.5,)
+
+
+def test_directions_are_independent_whatever_their_lengths(seed: int) -> None:
+    W = np.random.default_rng(seed).normal(size=(4, 3))
+    lengths = np.array([1.0, 1e-20, 1e20])
+    assert _independent(wl.Network(W * lengths))
+    W[:, 2] = W[:, 0] - 2 * W[:, 1]
+    assert not _independent(wl.Network(W * lengths))
+    assert not _independent(wl.Network(W.T))
+    assert not _independent(wl.Network(W * [1.0, 0.0, 1.0]))
