@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from weightlift import certify, samples, teachers
-from weightlift.certificate.scores import DecidingRows, Scores, WhiteRows
+from weightlift.certificate.scores import DecidingRows, Scores, SharedLeverages, WhiteRows
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
 from weightlift.network import Network
@@ -73,3 +73,21 @@ def test_the_inverse_without_deciding_rows(seed: int) -> None:
     certificate = certify(net, X, y)
     assert 0 in certificate.ambiguous_units
     assert "decides" in " ".join(certificate.reasons)
+
+
+def test_copies_of_an_input_share_their_leverage(seed: int) -> None:
+    """The largest sum over equal inputs; without biases a row of ReLUs and its multiples are one input."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((40, 3))
+    X[[7, 21, 33]] = X[3]
+    for bias in (True, False):
+        net = teachers.biased(3, 2, rng=seed) if bias else teachers.conditioned(3, 2, rng=seed)
+        if not bias:
+            X[21] *= 2.0
+        gauge, students = Gauge.of(net, bias=bias, offset=False), Students.of(net)
+        source = samples.open(X, rng.standard_normal(40))
+        J = gauge.jacobian(X, students.preactivations(X), students)
+        h = np.einsum("ij,ji->i", J, np.linalg.pinv(J, rcond=1e-10))
+        sums = np.append(np.delete(h, [3, 7, 21, 33]), h[[3, 7, 21, 33]].sum())
+        (found,) = source.fold(SharedLeverages(gauge, Information.of(source, gauge).half_inverse))
+        np.testing.assert_allclose(found, sums.max(), rtol=1e-8)

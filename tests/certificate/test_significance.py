@@ -8,7 +8,8 @@ from tests.certificate.regularity import known, tanh_problem
 
 from weightlift import Network, Status, certify, draw, samples, teachers
 from weightlift.certificate.limits import LIMITS
-from weightlift.certificate.significance import chance, losses, without
+from weightlift.certificate.significance import _within, chance, losses, without
+from weightlift.evidence.gauge import Gauge
 from weightlift.refinement.gauss_newton import gauss_newton
 
 
@@ -64,3 +65,16 @@ def test_nearly_parallel_units_of_a_right_fit_are_certified() -> None:
     certificate = certify(fit, X, y)
     assert certificate.status is Status.STATISTICAL, str(certificate)
     assert certificate.locate(truth)[0].all()
+
+
+def test_units_beside_fewer_others_are_within_their_regions_or_not(seed):
+    """Regions are ellipsoids around the units' coordinates; every region must be looked at, and the nearest counts."""
+    net = teachers.biased(3, 3, activation="tanh", rng=seed)
+    gauge = Gauge.of(net, bias=True, offset=False)
+    q, kept = gauge.unit_size, np.array([0, 2])
+    narrower = Network(net.W[:, kept], net.a[kept], net.b[kept], activation="tanh")
+    small, large = (np.broadcast_to(size**2 * np.eye(q), (3, q, q)) for size in (1e-6, 1.0))
+    assert _within(gauge, kept, narrower, np.stack([small])).all()
+    moved = Network(narrower.W + [[0.0, 1e-3]] * 3, narrower.a, narrower.b, activation="tanh")
+    np.testing.assert_array_equal(_within(gauge, kept, moved, np.stack([small])), [True, False])
+    np.testing.assert_array_equal(_within(gauge, kept, moved, np.stack([small, large])), [True, True])
