@@ -44,8 +44,15 @@ def random_network(d: int, k: int, activation: str, scale: float, seed: int) -> 
 
 
 def single_precision(seed: int) -> tuple[Any, wl.Network, dict[str, Any]]:
-    import torch
-
+    """PyTorch's Sequential(Linear(20, 10), ReLU(), Linear(10, 1)) as it is initialised; without PyTorch the same in NumPy."""
+    try:
+        import torch
+    except ImportError:
+        rng = np.random.default_rng(seed)
+        sizes = ((20, 10), 20), (10, 20), (10, 10), ((), 10)  # shape, and inputs of the layer: U(±1/√inputs)
+        W, b, a, c = (np.float32(rng.uniform(-1, 1, shape) / np.sqrt(inputs)) for shape, inputs in sizes)
+        truth = wl.Network(W.astype(float), a.astype(float), b.astype(float), float(c))
+        return lambda X: np.maximum(X.astype(np.float32) @ W + b, 0) @ a + c, truth, {}
     torch.manual_seed(seed)
     model = torch.nn.Sequential(torch.nn.Linear(20, 10), torch.nn.ReLU(), torch.nn.Linear(10, 1))
     return model, wl.export.from_torch(model), {}

@@ -1,10 +1,16 @@
 """Routes: φ need not be known, and what is no network is not certified."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.extraction.boxes import error, network
 
 import weightlift as wl
+from weightlift.extraction.estimate import Estimate, Frame
+from weightlift.extraction.first_look import first_look
+from weightlift.extraction.routes import _needed
+from weightlift.samples.oracle import Oracle
 
 
 @pytest.mark.parametrize("name", ["relu", "tanh"])
@@ -93,3 +99,30 @@ def test_what_a_line_misses_is_asked_for_alone(seed):
     assert error(found.network, truth) < 1e-9
     assert found.queries <= 2.85 * 121
     assert found.certificate.status is wl.Status.EXACT
+
+
+@pytest.mark.parametrize("activation", ["relu", "auto"])
+@pytest.mark.parametrize(("budget", "least"), [(100, 1), (150, 5), (180, 10)])
+def test_a_small_budget_keeps_the_hyperplanes_it_paid_for(activation, budget, least):
+    truth = network(10, 10, 0)
+    found = wl.extract(truth.predict, 10, activation=activation, budget=budget)
+    assert found.queries <= budget
+    assert not found.certificate
+    assert "queries prove" in found.certificate.reasons[0]
+    planes = [np.vstack([net.W, net.b]) for net in (found.network, truth)]
+    cosines = np.abs(np.divide(*[(planes[0].T @ planes[1]), np.outer(*(np.linalg.norm(P, axis=0) for P in planes))]))
+    assert found.network.n_units >= least
+    assert (cosines.max(axis=1) > 1 - 1e-10).all()
+
+
+def test_units_that_others_make_up_for_are_dropped():
+    truth = Estimate.of(network(5, 3, 1))
+    twice = truth.joined(replace(Estimate.of(network(5, 3, 1)), V=0 * truth.V, c=0 * truth.c))
+    wide = replace(twice, A=twice.A * np.array([0.3, 1.0, 0.5, 0.7, 0.0, 0.5])[:, None])
+    oracle = Oracle(network(5, 3, 1).predict, 5)
+    probe, _ = first_look(oracle, Frame(np.zeros(5), np.ones(5)), np.random.default_rng(0))
+    xi = np.random.default_rng(1).standard_normal((60, 5))
+    rows = xi, probe.ask(xi)
+    found = _needed(probe, wide, rows, linear=False)
+    assert found.k == 3
+    np.testing.assert_allclose(found(xi), rows[1], rtol=1e-10, atol=1e-10)

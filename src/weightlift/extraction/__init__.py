@@ -27,8 +27,15 @@ from weightlift.extraction.noisy import by_samples
 from weightlift.extraction.probe import Probe
 from weightlift.extraction.request import ExtractionRequest
 from weightlift.extraction.result import Extraction
-from weightlift.extraction.routes import Found, derivatives_route, from_nothing, lines_route, samples_route, with_rows
-from weightlift.network import Network
+from weightlift.extraction.routes import (
+    Found,
+    at_minimum,
+    derivatives_route,
+    from_nothing,
+    lines_route,
+    samples_route,
+    with_rows,
+)
 from weightlift.samples import Samples
 from weightlift.samples import open as open_samples
 from weightlift.samples.oracle import Oracle, check_settings
@@ -91,15 +98,14 @@ def _extracted(box: Oracle, request: ExtractionRequest, began: float) -> Extract
         found = _found(probe, request)
     except BudgetError as error:
         found = from_nothing(probe, request.activation or activations.get("relu"), f"The budget is spent: {error}")
-    network = found.estimate.network(request.frame)
-    certificate, fresh = _judged(found, probe, network, request)
+    found, certificate, fresh = _judged(found, probe, request)
     for _ in range(LIMITS.further):
         more = int(min(LIMITS.further_rows * len(found.xi), box.left))
         if certificate or not found.explained or more < 1:
             break
         found = with_rows(found, probe, more, request.linear, request.rng)
-        network = found.estimate.network(request.frame)
-        certificate, fresh = _judged(found, probe, network, request)
+        found, certificate, fresh = _judged(found, probe, request)
+    network = found.estimate.network(request.frame)
     if request.n_units is not None and network.n_units > request.n_units:
         wide = f"{network.n_units} units were found, and n_units allows {request.n_units}."
         certificate = certificate.refused(wide)
@@ -118,9 +124,15 @@ def _extracted(box: Oracle, request: ExtractionRequest, began: float) -> Extract
     )
 
 
-def _judged(found: Found, probe: Probe, network: Network, request: ExtractionRequest) -> tuple[Certificate, Samples]:
+def _judged(found: Found, probe: Probe, request: ExtractionRequest) -> tuple[Found, Certificate, Samples]:
+    """The certificate on fresh rows. Coarse answers may be judged as noise, which asks for the fit to those rows alone."""
     fresh = open_samples(request.frame.out(found.xi), found.Y[:, 0] if found.Y.shape[1] == 1 else found.Y)
-    return judge(found, probe, network, fresh, request.rng), fresh
+    certificate = judge(found, probe, found.estimate.network(request.frame), fresh, request.rng)
+    if not certificate and found.explained and probe.quantum.coarse:
+        fitted = at_minimum(found, probe, request.linear)
+        second = judge(fitted, probe, fitted.estimate.network(request.frame), fresh, request.rng)
+        found, certificate = (fitted, second) if second else (found, certificate)
+    return found, certificate, fresh
 
 
 def _of_noisy(probe: Probe, request: ExtractionRequest, noise: float, began: float) -> Extraction:
@@ -141,7 +153,7 @@ def _found(probe: Probe, request: ExtractionRequest) -> Found:
     phi = request.activation
     if phi is None or piecewise_linear(phi):
         found = lines_route(probe, phi or activations.get("relu"), request.linear, request.rng)
-        if found.explained or (phi is not None and not probe.quantum.coarse):
+        if found.explained or found.spent or (phi is not None and not probe.quantum.coarse):
             return found
         if phi is not None:  # float32 answers do not tell kinks apart that are close on a line
             return samples_route(probe, found, phi, request.n_units, request.linear, request.rng)

@@ -57,6 +57,11 @@ class Estimate:
         """(n, m)."""
         return np.asarray(self.activation(xi @ self.N + self.beta) @ self.A + xi @ self.V + self.c)
 
+    def without(self, unit: int) -> Estimate:
+        """The function less one unit."""
+        kept = np.arange(self.k) != unit
+        return Estimate(self.N[:, kept], self.beta[kept], self.A[kept], self.V, self.c, self.activation)
+
     def joined(self, other: Estimate) -> Estimate:
         """The sum of the two functions."""
         return Estimate(

@@ -44,7 +44,7 @@ def by_line(probe: Probe, start: Estimate, rng: np.random.Generator) -> Crossed:
         if broken.resolved:
             dense = len(broken.kinks) * probe.d <= LIMITS.dense  # the polish does better
             noise = 0.0 if dense or probe.quantum.coarse else probe.noise()
-            found = jumps(probe.ask, line, broken, noise)
+            found = jumps(probe.ask, line, _affordable(broken, probe), noise)
             whole = _corrected(start, _estimate(found, start.activation))
             error = max(LIMITS.linear_error, LIMITS.linear_coarse * probe.unit) + probe.inexact
             faced = turned(whole, slopes_of(start.activation), error) or whole
@@ -94,6 +94,12 @@ def _estimate(found: Jumps, activation: Activation) -> Estimate:
     estimate = Estimate(found.normals, found.places, A, linear, np.zeros(A.shape[1]), activation)
     point, value = found.origin
     return replace(estimate, c=value - estimate(point[None, :])[0])
+
+
+def _affordable(broken: Broken, probe: Probe) -> Broken:
+    """So many cells as the budget has gradients for, two at least; what lies behind them is left for the next line."""
+    gradients = probe.oracle.left / max(probe.d - 1, 1)
+    return broken.first(int(gradients)) if 2 <= gradients < len(broken.pieces) and broken.kinks.size else broken
 
 
 def _error(probe: Probe, found: Jumps) -> float:

@@ -59,11 +59,11 @@ class Limits:
     unit_steps: int = 40  # of the refinement
     unit_starts: int = 6  # different solutions that are kept
     # the search on random rows, where derivatives say too little
-    searched: int = 4  # rows a parameter at first: the search needs two and more for every φ of the catalogue
+    searched: int = 3  # rows a parameter at first: the search needs two and more for every φ of the catalogue
     searched_widths: int = 4  # widths that are tried, from the units that showed on
     searched_scales: tuple[float, float] = (1.0, 3.0)  # of their rows: units that are off around the centre are on further out
-    searches: int = 2  # each on twice the rows
-    search_seconds: float = 5.0  # of one: what needs longer is tried on more rows, where it is easier
+    searches: int = 2  # of each width, the second on twice the rows
+    search_seconds: float = 20.0  # of one: a third of the searches of float32 networks 20-10-1 took more than five
     # what is left, and the polish on all answers
     linear_error: float = 1e-5  # relative, of the units that differences give: a smaller linear part is none
     linear_coarse: float = 1e5  # the same for coarse answers, over their relative error

@@ -48,6 +48,10 @@ class Broken:
     resolved: bool  # no kinks too close to be told apart, and every value explained
     curved: bool = False  # splits found no pieces
 
+    def first(self, n: int) -> Broken:
+        """The first n pieces alone."""
+        return replace(self, kinks=self.kinks[: n - 1], pieces=self.pieces[:n], edges=self.edges[: n + 1])
+
 
 def broken_line(
     values: Values,

@@ -31,13 +31,14 @@ class Found:
     notes: tuple[str, ...] = ()
     inexact: float = 0.0  # relative error of the answers' explanation beyond their rounding
     seen: int = 0  # units that showed, at least, where no estimate has them
+    spent: bool = False  # the budget ended before it was complete: the rows are all that were asked, fresh or not
 
 
 def lines_route(probe: Probe, activation: Activation, linear: bool | None, rng: np.random.Generator) -> Found:
     """Lines until nothing bends; then fresh rows, and the polish on all that was asked."""
     nothing = Estimate.nothing(probe.d, probe.oracle.n_outputs or 1, activation)
     best: Found | None = None
-    for _ in range(LIMITS.whole):
+    for _ in range(1 if probe.quantum.coarse else LIMITS.whole):  # where coarse answers hide a kink, random rows do better
         try:
             crossed = by_line(probe, nothing, rng)
         except BudgetError:
@@ -48,7 +49,7 @@ def lines_route(probe: Probe, activation: Activation, linear: bool | None, rng: 
             break
         found = _completed(probe, crossed.estimate, crossed.error, linear, rng)
         best = found if best is None or _residual(found) < _residual(best) else best
-        if best.explained:
+        if best.explained or best.spent:
             return best
     if best is None:
         note = "On random lines the answers are not piecewise linear with kinks that can be told apart."
@@ -67,7 +68,7 @@ def _completed(probe: Probe, first: Estimate, error: float, linear: bool | None,
             rest = probe.without(estimate, min(error, rough))
             if agrees(replace(rest, inexact=rough), estimate, *rows) and (probe.quantum.coarse or is_straight(rest, rng)):
                 found = _fitted(rows, probe, estimate, linear, rng)
-                if found.explained:
+                if found.explained or found.spent:
                     return found
                 rows = found.xi, found.Y
             crossed = by_line(rest, estimate, rng)
@@ -76,7 +77,7 @@ def _completed(probe: Probe, first: Estimate, error: float, linear: bool | None,
             estimate, error = crossed.estimate, crossed.error
         return _fitted(rows, probe, estimate, linear, rng)
     except BudgetError as spent:
-        return _cut(probe, _polished(probe, estimate, linear), spent)
+        return _cut(probe, estimate, spent, linear, len(rows[0]))
 
 
 def _fitted(
@@ -89,7 +90,10 @@ def _fitted(
     inexact = LIMITS.unpolished if estimate.N.size > LIMITS.dense else 0.0
     explained = agrees(replace(probe, inexact=inexact), estimate, *rows)
     if explained and not probe.quantum.coarse:
-        explained = is_straight(probe.without(estimate, LIMITS.agrees * probe.unit + inexact), rng)
+        try:
+            explained = is_straight(probe.without(estimate, LIMITS.agrees * probe.unit + inexact), rng)
+        except BudgetError as spent:
+            return _cut(probe, estimate, spent, linear, len(rows[0]))
     return Found(estimate, *rows, explained, inexact=inexact)
 
 
@@ -101,11 +105,14 @@ def _with_fresh(
     return np.vstack([rows[0], more]), np.vstack([rows[1], probe.ask(more)])
 
 
-def _cut(probe: Probe, estimate: Estimate, error: BudgetError) -> Found:
-    """What was found before the budget ended, beside all that was asked."""
+def _cut(probe: Probe, estimate: Estimate, error: BudgetError, linear: bool | None, fresh: int) -> Found:
+    """What was found before the budget ended, beside all that was asked; polished where nothing is missing there."""
     X, Y = probe.oracle.rows
-    note = f"The budget is spent: {error} {estimate.k} units were seen so far, and there may be more."
-    return Found(estimate, probe.frame.into(X), Y, explained=False, notes=(note,))
+    xi, polished = probe.frame.into(X), _polished(probe, estimate, linear)
+    estimate = polished if agrees(probe, polished, xi, Y) else estimate
+    enough = probe.oracle.queries - fresh + rows_to_prove(estimate, kinked=True) + LIMITS.tried
+    so_far = f"{estimate.k} units were seen so far, and there may be more; some {enough} queries prove {estimate.k}."
+    return Found(estimate, xi, Y, explained=False, notes=(f"The budget is spent: {error} {so_far}",), spent=True)
 
 
 def _faced(probe: Probe, estimate: Estimate, linear: bool | None) -> Estimate:
@@ -125,6 +132,14 @@ def with_rows(found: Found, probe: Probe, n: int, linear: bool | None, rng: np.r
         return replace(found, explained=True)
     estimate = _polished(probe, found.estimate, linear)
     return replace(found, estimate=estimate, explained=agrees(able, estimate, found.xi, found.Y))
+
+
+def at_minimum(found: Found, probe: Probe, linear: bool | None) -> Found:
+    """With the least-squares fit to the fresh rows alone, if it agrees with all that was asked: what a judge of noise wants."""
+    free = bool(found.estimate.V.any()) if linear is None else linear
+    estimate = polish(found.estimate, found.xi, found.Y, linear=free)
+    X, Y = probe.oracle.rows
+    return replace(found, estimate=estimate) if agrees(probe, estimate, probe.frame.into(X), Y) else found
 
 
 def unexplained(probe: Probe, nothing: Estimate, note: str, rng: np.random.Generator) -> Found:
@@ -185,25 +200,51 @@ def samples_route(
 ) -> Found:
     """The search on random rows where lines or derivatives do not tell the units apart: widths from what they have seen.
 
-    Twice the rows each time; what was found before, where none explains them.
+    As many rows as a width needs, then twice as many; what was found before, where none explains them.
     """
-    least = max(found.seen, found.estimate.k, 1)
+    least = max(found.seen, found.estimate.k + 1)  # its own units do not explain the rows
     widths = (most,) if most is not None else range(least, least + LIMITS.searched_widths)
-    xi, Y = np.empty((0, probe.d)), np.empty((0, probe.oracle.n_outputs or 1))
-    for _ in range(LIMITS.searches):
-        n = max(LIMITS.searched * (probe.d + 2) * widths[-1], 2 * len(xi))
-        if probe.oracle.left < n - len(xi):
-            break
-        more = rng.choice(LIMITS.searched_scales, size=(n - len(xi), 1)) * rng.standard_normal((n - len(xi), probe.d))
-        xi, Y = np.vstack([xi, more]), np.vstack([Y, probe.ask(more)])
+    rows = found.xi, found.Y
+    for times in range(1, LIMITS.searches + 1):
         for width in widths:
-            estimate = _polished(probe, _searched(xi, Y, width, activation, bool(linear), rng), bool(linear))
-            if agrees(probe, estimate, xi, Y):
-                done = with_rows(Found(estimate, xi, Y, explained=True), probe, LIMITS.tried, linear, rng)
-                if done.explained and agrees_far(probe, done.estimate, rng):
-                    return done
-                xi, Y = done.xi, done.Y
+            missing = max(0, times * LIMITS.searched * (probe.d + 2) * width - len(rows[0]))
+            if probe.oracle.left < missing:
+                return found
+            more = rng.choice(LIMITS.searched_scales, size=(missing, 1)) * rng.standard_normal((missing, probe.d))
+            rows = np.vstack([rows[0], more]), np.vstack([rows[1], probe.ask(more)])
+            estimate = _polished(probe, _searched(*rows, width, activation, bool(linear), rng), bool(linear))
+            done = _confirmed(probe, estimate, rows, linear, rng)
+            rows = done.xi, done.Y
+            if done.explained:
+                return done
     return found
+
+
+def _confirmed(
+    probe: Probe,
+    estimate: Estimate,
+    rows: tuple[np.ndarray, np.ndarray],
+    linear: bool | None,
+    rng: np.random.Generator,
+) -> Found:
+    """An estimate that agrees with its rows, less what it does not need, on a few further ones and far out."""
+    if not agrees(probe, estimate, *rows):
+        return Found(estimate, *rows, explained=False)
+    needed = _needed(probe, estimate, rows, bool(linear))
+    tried = int(min(LIMITS.tried, probe.oracle.left))
+    found = with_rows(Found(needed, *rows, explained=True), probe, tried, linear, rng)
+    return replace(found, explained=found.explained and agrees_far(probe, found.estimate, rng))
+
+
+def _needed(probe: Probe, estimate: Estimate, rows: tuple[np.ndarray, np.ndarray], linear: bool) -> Estimate:
+    """Without units that the others can make up for: those of a width above the truth's."""
+    while estimate.k > 1:
+        fewer = [_polished(probe, estimate.without(i), linear) for i in range(estimate.k)]
+        fewer = [f for f in fewer if agrees(probe, f, *rows)]
+        if not fewer:
+            return estimate
+        estimate = min(fewer, key=lambda f: float(np.linalg.norm(rows[1] - f(rows[0]))))
+    return estimate
 
 
 def _searched(
