@@ -21,13 +21,15 @@ def planted(d, k, m, n, *, linear=False, seed=0):
 def test_a_start_is_wide_where_equations_are_more_than_its_unknowns():
     _, samples, _ = planted(7, 8, 3, 60)
     unknowns = 12 * (8 + 3)  # 1.5 · 8 units of seven weights, a bias and three outputs
-    few = wl.samples.open(np.zeros((54, 7)), np.zeros((54, 3)))
-    assert 60 * 3 >= 1.25 * unknowns > 54 * 3
+    fewer, few = (wl.samples.open(np.zeros((n, 7)), np.zeros((n, 3))) for n in (54, 45))
+    assert 60 * 3 >= 1.25 * unknowns > 54 * 3 >= 1.25 * 11 * 11
+    assert 45 * 3 < 1.25 * 10 * 11  # 10 units are the least that is worth it, 1.2 · 8
     assert wide_enough(samples, 8, RELU, Model()) == 12
+    assert wide_enough(fewer, 8, RELU, Model()) == 11
     assert wide_enough(few, 8, RELU, Model()) == 0
-    assert wide_enough(samples, 8, RELU, Model(linear=True)) == 0  # 21 unknowns more
+    assert wide_enough(samples, 8, RELU, Model(linear=True)) == 11  # 144 equations are 21 unknowns of V and 123 of 11 units
     assert wide_enough(samples, 8, wl.activations.get("tanh"), Model()) == 0
-    assert wide_enough(samples, 5, RELU, Model()) == 0
+    assert wide_enough(samples, 2, RELU, Model()) == 0
 
 
 @pytest.mark.parametrize("seed", range(3))

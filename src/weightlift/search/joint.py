@@ -2,7 +2,7 @@
 
 Round   as in `expand_prune`: a batch of random hidden layers descends on a softened φ that is sharpened in stages, half of them
         dropped on the way; the best are shaken and reheated, now and then fresh ones join. What is linear is projected out.
-        Many units of a kinked φ begin as one wide layer instead: `joint_wide`.
+        Units of a kinked φ are sought by one wide layer before: `joint_wide`.
 Stop    when the caller is content, when fresh batches keep ending in the same minimum, or when the budget is spent.
 Work    is counted in steps of one start.
 """
@@ -26,7 +26,6 @@ from weightlift.search.budget import Budget
 from weightlift.search.expand_prune import (
     LAST_STEPS,
     RACE_AFTER,
-    REFRESH,
     REHEAT_STEPS,
     SAME_RISK,
     SOFT_STEPS,
@@ -80,23 +79,21 @@ def joint_candidates(
     attempts: tuple[Attempt, ...] = ()
     best: JointFit | None = None
     pool: list[tuple[float, Hidden]] = []
-    for number in itertools.count():
-        fresh, epoch = number % REFRESH == 0, number // REFRESH
-        if fresh:
-            pool = []
-            spread = model.bias * (math.sqrt(samples.d) if epoch % 2 else 1.0)
-            batch = _random(samples.d, wide or n_units, 1 if wide else starts, activation, spread, rng)
-            if wide:
-                what, (fit, work) = "fresh", wide_start(samples, batch, n_units, model, energy, until)
-            else:
-                what, (fit, work) = "fresh", _anneal(samples, batch, activation, model, until, reheating=False)
-        elif number % 2:
-            what, (fit, work) = "reseeded", _reseeded(samples, pool[0][1], model, until, rng)
-        elif number % REFRESH == 2 and activation.kinks and activation.degree:
-            what, (fit, work) = "sharpened", _sharpened(samples, pool[0][1], activation, model, until)
+    for epoch, what in _rounds(wide > 0, starts, activation):
+        spread = model.bias * (math.sqrt(samples.d) if epoch % 2 else 1.0)
+        if what == "wide":
+            start = _random(samples.d, wide, 1, activation, spread, rng)
+            pool, (fit, work) = [], wide_start(samples, start, n_units, model, energy, until)
+        elif what == "fresh":
+            batch = _random(samples.d, n_units, starts, activation, spread, rng)
+            pool, (fit, work) = pool if wide else [], _anneal(samples, batch, activation, model, until, reheating=False)
+        elif what == "reseeded":
+            fit, work = _reseeded(samples, pool[0][1], model, until, rng)
+        elif what == "sharpened":
+            fit, work = _sharpened(samples, pool[0][1], activation, model, until)
         else:
             batch = _shaken([hidden for _, hidden in pool], model, rng)
-            what, (fit, work) = "reheated", _anneal(samples, batch, activation, model, until, reheating=True)
+            fit, work = _anneal(samples, batch, activation, model, until, reheating=True)
         attempts += (Attempt(what, n_units, len(fit.risks), work, float(fit.risks.min())),)
         pool += [(float(risk), fit.hidden.take(np.array([s]))) for s, risk in enumerate(fit.risks)]
         pool = sorted(pool, key=lambda found: found[0])[: max(1, starts // 4)]
@@ -108,10 +105,20 @@ def joint_candidates(
             return
 
 
+def _rounds(wide: bool, starts: int, activation: Activation) -> Iterator[tuple[int, str]]:
+    """Epochs of a wide start, a batch of narrow ones unless a single one is all that a step may cost, and rounds on the best."""
+    first = ("wide",) if wide and starts == 1 else ("wide", "fresh") if wide else ("fresh",)
+    again = "sharpened" if activation.kinks and activation.degree else "reheated"
+    for epoch in itertools.count():
+        for what in (*first, "reseeded", again, "reseeded", "reheated", "reseeded"):
+            yield epoch, what
+
+
 def _ending(attempts: tuple[Attempt, ...], rounding: float, budget: Budget) -> Ending | None:
-    """Two fresh batches in the best minimum of all, or nothing left to spend."""
+    """Two fresh batches, or wide starts without one, in the best minimum of all, or nothing left to spend."""
     least = min(a.risk for a in attempts) * (1 + SAME_RISK)
-    if sum(a.what == "fresh" and a.risk <= max(least, rounding) for a in attempts) >= 2:
+    fresh = "fresh" if any(a.what == "fresh" for a in attempts) else "wide"
+    if sum(a.what == fresh and a.risk <= max(least, rounding) for a in attempts) >= 2:
         return Ending.SAME_MINIMUM
     if budget.late():
         return Ending.TIME_SPENT

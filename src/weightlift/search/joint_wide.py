@@ -1,8 +1,8 @@
-"""A wide start for many units of several outputs, narrowed to the asked width.
+"""A wide start for kinked units of several outputs, narrowed to the asked width.
 
 Fit     1.5k units, annealed as in `joint`, with more steps at each temperature: so many units that the descent seldom ends
-        anywhere but at zero, so few that the equations still determine them. A start of k units from trained weights ends in
-        a minimum where some units stand for two and others for none.
+        anywhere but at zero, so few that the equations still determine them. A start of k units ends in a minimum where some
+        stand for two units and others for none: always with trained weights and correlated rows.
 Narrow  units whose absence costs nothing go at once, A, V and c having adapted; of the others the cheapest goes, and the rest
         is fitted again.
 Work    is counted in steps of one start of the asked width; a step's work grows with the square of the width.
@@ -26,7 +26,8 @@ from weightlift.search.annealing import annealing
 @dataclass(frozen=True)
 class Limits:
     width: float = 1.5  # units of a start, for every one that is asked for
-    units: int = 6  # from which a wide start is worth its cost: fewer are found sooner by a batch of narrow ones
+    units: int = 3  # from which a wide start is worth its cost: one of 20-5-10 takes a tenth of a batch's time
+    least: float = 1.2  # the same, from which a start is worth its cost
     equations: float = 1.25  # a parameter of the wide start: with fewer it interpolates, and there is nothing to narrow
     soft_steps: int = 15  # at each temperature; with 8 one start in two stopped short of zero on jittered digits
     slow: float = 0.01  # of the risk: a soft step that gains less is the last at its temperature
@@ -45,9 +46,9 @@ def wide_enough(samples: Samples, n_units: int, activation: Activation, model: M
     if not (activation.kinks and activation.degree) or n_units < LIMITS.units:
         return 0
     d, m = samples.d, samples.n_outputs or 1
-    width = math.ceil(LIMITS.width * n_units)
-    unknowns = width * (model.inputs(d) + m) + m * (d * model.linear + model.offset)
-    return width if samples.n * m >= LIMITS.equations * unknowns else 0
+    unknowns = samples.n * m / LIMITS.equations - m * (d * model.linear + model.offset)
+    width = min(math.ceil(LIMITS.width * n_units), int(unknowns / (model.inputs(d) + m)))
+    return width if width >= LIMITS.least * n_units else 0
 
 
 def wide_start(
