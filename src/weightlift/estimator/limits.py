@@ -24,7 +24,7 @@ class Limits:
     digits_lost: float = 1e-3  # the logit of 1 − t is known to ε/t
     sum_of_shares: float = 1e-6  # |Σ p − 1| of a row's probabilities: float32 ones are within a few 1e-7
     # the ridge: benchmarks/regression.py
-    widths: tuple[int, ...] = (2, 4, 8, 16)  # tried where the width is not given
+    widths: tuple[int, ...] = (2, 4, 8, 16, 32, 64)  # tried where the width is not given
     folds: int = 5  # of the rows that a choice is made on
     starts: int = 2  # of a fold
     rough: float = 1e-4  # relative decrease at which a fit of a fold ends: far below what rows held out can tell
@@ -36,7 +36,12 @@ class Limits:
     last_steps: int = 200  # at the chosen α
     least_rows: int = 30  # for a choice at all
     most_rows: int = 4000  # that a choice is made on
-    parameters: int = 800  # of a network that is tried: its normal equations take 5 MB a start
+    parameters_a_row: float = 3.0  # of a network that is tried: a penalty, not their number, bounds what they say
+    newton_parameters: int = 300  # beyond, a hundred steps of L-BFGS cost less than a dozen of Gauss–Newton
+    cheap_steps: int = 120  # of L-BFGS, from one α to the next: the folds' risks stand still there on digits
+    cheap_rough: float = 1e-6  # decrease of the penalised risk, of a target of variance one, at which L-BFGS ends
+    kept_bits: int = 20  # of standardised rows in L-BFGS: a rounding error of 1e-15 shows in one of 1e9 numbers
+    remembered: int = 20  # steps that L-BFGS takes its curvature from
     enough: float = 0.99  # of a narrower network's risk, above which wider ones are not tried
     gain: float = 1.0  # standard errors s by which units must beat the line: of a gain g they then have the share 1 − (s/g)²
     worse: int = 2  # times in a row that a smaller α may fail to help

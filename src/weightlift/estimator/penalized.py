@@ -42,16 +42,19 @@ class Parameters:
     v: np.ndarray  # (d,)
     c: float
     value: float = np.inf
-    steps: int = 0
+    steps: float = 0.0  # of Gauss–Newton, or what others cost in them
 
     @property
     def vector(self) -> np.ndarray:
         return np.concatenate([self.W.ravel(), self.b, self.a, self.v, [self.c]])
 
-    def moved(self, step: np.ndarray) -> Parameters:
+    def at(self, vector: np.ndarray) -> Parameters:
         d, k = self.W.shape
-        W, b, a, v, c = np.split(self.vector - step, np.cumsum([d * k, k, k, d]))
+        W, b, a, v, c = np.split(vector, np.cumsum([d * k, k, k, d]))
         return replace(self, W=W.reshape(d, k), b=b, a=a, v=v, c=float(c[0]))
+
+    def moved(self, step: np.ndarray) -> Parameters:
+        return self.at(self.vector - step)
 
     def mixed(self, line: Parameters, share: float) -> Parameters:
         """share · self + (1 − share) · line, as functions."""
@@ -83,7 +86,7 @@ class Penalty:
         return np.repeat([True, self.bias, True, self.offset], [d * k, k, k + d, 1])
 
     def value(self, data: Data, fit: Parameters) -> float:
-        value = 0.5 * data.mean(_residuals(data, fit, self.activation) ** 2)
+        value = 0.5 * data.mean(residuals(data, fit, self.activation) ** 2)
         value += 0.5 * float(self.diagonal(fit) @ fit.vector**2)
         return value if np.isfinite(value) else np.inf
 
@@ -118,7 +121,7 @@ def _normal_equations(data: Data, fit: Parameters, penalty: Penalty) -> tuple[np
     rows = max(1, LIMITS.jacobian_entries // p)
     for i in range(0, n, rows):
         part = data.take(np.arange(i, min(n, i + rows)))
-        J, r = _jacobian(part, fit, penalty.activation), _residuals(part, fit, penalty.activation)
+        J, r = _jacobian(part, fit, penalty.activation), residuals(part, fit, penalty.activation)
         weighted = J if part.w is None else part.w[:, None] * J
         H += weighted.T @ J
         gradient += weighted.T @ r
@@ -134,7 +137,7 @@ def _jacobian(data: Data, fit: Parameters, activation: Activation) -> np.ndarray
     return np.concatenate([weights, slopes, activation(z), Z, np.ones((len(Z), 1))], axis=1)
 
 
-def _residuals(data: Data, fit: Parameters, activation: Activation) -> np.ndarray:
+def residuals(data: Data, fit: Parameters, activation: Activation) -> np.ndarray:
     return np.asarray(activation(data.Z @ fit.W + fit.b) @ fit.a + data.Z @ fit.v + fit.c - data.t)
 
 

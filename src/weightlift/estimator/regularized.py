@@ -3,6 +3,7 @@
 Model   Σᵢ aᵢ φ(⟨wᵢ, z⟩ + bᵢ) + ⟨v, z⟩ + c in standardised inputs and target.
 Line    ½ E r² + ½ λ ‖v‖²; λ of the least leave-one-out error, which one decomposition of the inputs gives for all λ.
 Units   ½ E r² + ½ λ ‖v‖² + ½ α ‖(W, b, a)‖², started at that line, from a large α to smaller ones (`penalized`).
+Wide    networks that Gauss–Newton is too dear for go by L-BFGS (`quasi_newton`), one width for all: α bounds what they say.
 Choice  the α, and among several widths the width, of the least risk in five folds. Where no width was asked for, units are
         taken only if they lower the risk of the line by g, more than a standard error s of the rows' paired differences, and
         the answer is the network with the share 1 − (s/g)² and the line with the rest: a small gain is half chance.
@@ -13,15 +14,18 @@ Work    counted in Gauss–Newton steps of one start; no new α or width is trie
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
 
 import numpy as np
 
 from weightlift.activations import Activation
+from weightlift.estimator.folds import Folds, spread_rows, standard_error
 from weightlift.estimator.limits import LIMITS
 from weightlift.estimator.penalized import Data, Parameters, Penalty, descend
+from weightlift.estimator.quasi_newton import descend_cheaply
 from weightlift.network import Network
 from weightlift.recovery import Request
 from weightlift.samples import Scaling
@@ -72,25 +76,25 @@ def regularized_fit(
     raw = StandardRows.trivial(X.shape[1])
     frame = StandardRows.of(X, y, w, centred=centred, offset=request.offset) if standardize else raw
     data = Data(frame.columns.inputs(X), frame.targets(y), w)
-    plan = Plan(request.phi, request.bias, request.offset, _line_ridge(data, request.offset), int(rng.integers(2**31)))
+    ridge, seed = _line_ridge(data, request.offset), int(rng.integers(2**31))
+    plan = Plan(request.phi, request.bias, request.offset, ridge, seed, cheap=len(alphas) > 1)
     choice = _choose(data, widths, alphas, plan, request.budget().max_work, optional=auto)
     best, work = choice.best, choice.work
     fits = [plan.line(data)]
     if best.width:
         fits = starts = plan.starts(data, best.width, LIMITS.last_starts)
-        for ridge in [larger for larger in sorted(alphas, reverse=True) if larger > best.alpha]:
-            rough = plan.penalty(ridge)
-            fits = [descend(data, fit, rough, steps=LIMITS.steps, tol=LIMITS.rough) for fit in _awake(fits, starts)]
+        for larger in [a for a in sorted(alphas, reverse=True) if a > best.alpha]:
+            fits = [plan.lowered(data, fit, larger) for fit in _awake(fits, starts)]
             work += sum(fit.steps for fit in fits)
-        last = plan.penalty(best.alpha)
-        fits = [descend(data, fit, last, steps=LIMITS.last_steps, tol=tol) for fit in _awake(fits, starts)]
+        last = plan.taken(data, best)
+        fits = [plan.lowered(data, fit, last, steps=LIMITS.last_steps, tol=tol) for fit in _awake(fits, starts)]
     winner = min(fits, key=lambda fit: fit.value)
     work += sum(fit.steps for fit in fits)
     if choice.share < 1:
         winner = winner.mixed(plan.line(data), choice.share)
     network = frame.undo(winner.network(plan.activation))
     risk = best.risk * frame.spread * frame.spread  # a power would raise where it overflows
-    return Regularized(network, best.alpha, plan.ridge, work, choice.trials, risk)
+    return Regularized(network, plan.taken(data, best), plan.ridge, work, choice.trials, risk)
 
 
 @dataclass(frozen=True)
@@ -102,9 +106,27 @@ class Plan:
     offset: bool
     ridge: float  # λ
     seed: int
+    cheap: bool  # whether wide networks may go by L-BFGS: not at an α that was asked for, whose minimum is meant
 
     def penalty(self, alpha: float) -> Penalty:
         return Penalty(self.activation, alpha, self.ridge, bias=self.bias, offset=self.offset)
+
+    def many(self, data: Data, width: int) -> bool:
+        """Whether a network has more parameters than Gauss–Newton is worth; one start will do then, for its units are many."""
+        d = data.Z.shape[1]
+        return self.cheap and width * (d + 2) + d + 1 > LIMITS.newton_parameters
+
+    def lowered(
+        self, data: Data, fit: Parameters, alpha: float, *, steps: int = LIMITS.steps, tol: float = LIMITS.rough
+    ) -> Parameters:
+        """By Gauss–Newton, or by L-BFGS, which has steps and a tolerance of its own."""
+        if self.many(data, len(fit.a)):
+            return descend_cheaply(data, fit, self.penalty(alpha))
+        return descend(data, fit, self.penalty(alpha), steps=steps, tol=tol)
+
+    def taken(self, data: Data, best: Tried) -> float:
+        """α on all rows. An α is worth so many rows, and folds have four fifths; between α's far apart that is nothing."""
+        return best.alpha * (1 - 1 / LIMITS.folds) if self.many(data, best.width) else best.alpha
 
     def line(self, data: Data) -> Parameters:
         """The ridge fit without units: a quadratic, at its minimum after one undamped step."""
@@ -155,30 +177,35 @@ def _choose(
 ) -> Choice:
     """The folds' risks; wider networks while they help, smaller α while it helps. optional: units may be none, and are where
     rows or work do not suffice for a choice."""
-    n, d = data.Z.shape
+    n = len(data.t)
     affordable = int(min(len(alphas), max_work // (LIMITS.folds * LIMITS.starts * LIMITS.steps)))
     if n < LIMITS.least_rows or not affordable or not (optional or len(alphas) > 1):
         middle = float(sorted(alphas)[len(alphas) // 2])
         taken = Tried(0, 0.0, np.nan) if optional else Tried(widths[0], middle, np.nan)
         return Choice(taken, (taken,), 0.0)
-    part = data.take(_spread_rows(n))
+    part = data.take(spread_rows(n))
     folds = Folds.of(part, plan.seed)
     errors = folds.errors([plan.line(train) for train in folds.training], plan.activation)
     line = Tried(0, 0.0, part.mean(errors))
     best, trials, work, share = Path((line,), (errors,), 0.0), [line], 0.0, 1.0
-    for width in widths:
-        if width > widths[0] and width * (d + 2) > min(LIMITS.parameters, n // 2):
-            break
+    for width in _widths(widths, part, plan):
         path = _path(folds, width, _inner(alphas, affordable), plan, max_work - work)
         trials, work = [*trials, *path.trials], work + path.work
         slower = width > widths[0] and path.best.risk > LIMITS.enough * min(t.risk for t in trials if 0 < t.width < width)
-        doubt = LIMITS.gain * _standard_error(part, errors - path.best_errors)
+        doubt = LIMITS.gain * standard_error(part, errors - path.best_errors)
         gain = line.risk - path.best.risk
         if not optional or (path.best.speaks and gain > doubt and path.best.risk < best.best.risk):
             best, share = path, 1 - (doubt / gain) ** 2 if optional else 1.0
         if slower or work >= max_work:
             break
     return Choice(best.best, tuple(trials), work, share)
+
+
+def _widths(widths: Sequence[int], data: Data, plan: Plan) -> list[int]:
+    """Those that Gauss–Newton is worth, and the widest that rows allow: with units to spare a network is bounded by α."""
+    n, d = data.Z.shape
+    allowed = [width for width in widths if width == widths[0] or width * (d + 2) <= LIMITS.parameters_a_row * n]
+    return [width for width in allowed if width in (allowed[0], allowed[-1]) or not plan.many(data, width)]
 
 
 def _inner(alphas: Sequence[float], count: int) -> list[float]:
@@ -190,16 +217,15 @@ def _inner(alphas: Sequence[float], count: int) -> list[float]:
 
 def _path(folds: Folds, width: int, alphas: Sequence[float], plan: Plan, max_work: float) -> Path:
     """One width, the α's in their order; in each fold the start of the least penalised risk speaks."""
-    starts = [plan.starts(train, width, LIMITS.starts) for train in folds.training]
+    many = plan.many(folds.data, width)
+    starts = [plan.starts(train, width, 1 if many else LIMITS.starts) for train in folds.training]
     fits = list(starts)
     trials: list[Tried] = []
     kept: list[np.ndarray] = []
     work, worse = 0.0, 0
-    for alpha in alphas:
-        penalty = plan.penalty(alpha)
+    for alpha in _finer(alphas) if many else alphas:
         for i, train in enumerate(folds.training):
-            awake = _awake(fits[i], starts[i])
-            fits[i] = [descend(train, fit, penalty, steps=LIMITS.steps, tol=LIMITS.rough) for fit in awake]
+            fits[i] = [plan.lowered(train, fit, alpha) for fit in _awake(fits[i], starts[i])]
             work += sum(fit.steps for fit in fits[i])
         chosen = [min(group, key=lambda fit: fit.value) for group in fits]
         errors = folds.errors(chosen, plan.activation)
@@ -212,6 +238,12 @@ def _path(folds: Folds, width: int, alphas: Sequence[float], plan: Plan, max_wor
     return Path(tuple(trials), tuple(kept), work)
 
 
+def _finer(alphas: Sequence[float]) -> list[float]:
+    """With their geometric means in between: of many units, α alone says how many speak."""
+    means = [math.sqrt(larger * smaller) for larger, smaller in itertools.pairwise(alphas)]
+    return sorted([*alphas, *means], reverse=True)
+
+
 def _awake(fits: Sequence[Parameters], starts: Sequence[Parameters]) -> list[Parameters]:
     """The fits; for one whose units a larger α has silenced, its start: a unit of size zero is stationary, and stays so."""
     return [fit if _speaks(fit) else start for fit, start in zip(fits, starts, strict=True)]
@@ -219,39 +251,6 @@ def _awake(fits: Sequence[Parameters], starts: Sequence[Parameters]) -> list[Par
 
 def _speaks(fit: Parameters) -> bool:
     return bool(np.max(np.abs(fit.a) * np.linalg.norm(np.vstack([fit.W, fit.b]), axis=0)) > LIMITS.silent)
-
-
-@dataclass(frozen=True, eq=False)
-class Folds:
-    """Rows with the number of the fold that each is held out in."""
-
-    data: Data
-    number: np.ndarray  # (n,)
-    training: tuple[Data, ...]
-
-    @classmethod
-    def of(cls, data: Data, seed: int) -> Self:
-        """Every five neighbours in the order of the targets go to the folds in a random order."""
-        blocks = -(-len(data.t) // LIMITS.folds)
-        rng = np.random.default_rng(seed)
-        order = np.argsort(rng.random((blocks, LIMITS.folds)), axis=1)
-        number = order.ravel()[: len(data.t)]
-        return cls(data, number, tuple(data.take(np.flatnonzero(number != i)) for i in range(LIMITS.folds)))
-
-    def errors(self, fits: Sequence[Parameters], activation: Activation) -> np.ndarray:
-        """(n,) r² of every row under the fit that has not seen it."""
-        errors = np.empty(len(self.data.t))
-        for i, fit in enumerate(fits):
-            held = np.flatnonzero(self.number == i)
-            errors[held] = (fit.network(activation).predict(self.data.Z[held]) - self.data.t[held]) ** 2
-        return errors
-
-
-def _standard_error(data: Data, differences: np.ndarray) -> float:
-    """Of the weighted mean of paired differences."""
-    w = np.ones(len(differences)) if data.w is None else data.w
-    centred = differences - data.mean(differences)
-    return float(np.sqrt(np.sum((w * centred) ** 2)) / np.sum(w))
 
 
 def _line_ridge(data: Data, offset: bool) -> float:
@@ -274,11 +273,6 @@ def _ordered(X: np.ndarray, y: np.ndarray, w: np.ndarray | None) -> tuple[np.nda
     """Rows by target, ties by inputs."""
     order = np.lexsort((*X.T[::-1], y))
     return X[order], y[order], None if w is None else w[order]
-
-
-def _spread_rows(n: int) -> np.ndarray:
-    """All rows, or as many as a choice is made on, evenly over the order of the targets."""
-    return np.unique(np.linspace(0, n - 1, min(n, LIMITS.most_rows)).round().astype(int))
 
 
 @dataclass(frozen=True, eq=False)
