@@ -98,3 +98,21 @@ def test_an_estimator_is_asked_for_its_predictions():
     model = MLPRegressor(hidden_layer_sizes=(5,), max_iter=300, random_state=0, tol=0.1).fit(X, np.sin(X[:, 0]) + X[:, 1])
     found = wl.extract(model, 4)
     np.testing.assert_allclose(found.network.predict(X), model.predict(X), rtol=1e-9, atol=1e-9)
+
+
+def test_answers_that_change_are_explained():
+    truth = network(6, 4, 0)
+    calls, rows = [0], [0]
+
+    def drifting(X):
+        calls[0] += 1
+        return truth.predict(X) + 0.01 * calls[0]
+
+    def changing(X):
+        rows[0] += len(X)
+        return truth.predict(X) * (1.1 if rows[0] > 100 else 1.0)
+
+    for oracle, words in ((drifting, "from call to call"), (changing, "answers have changed")):
+        found = wl.extract(oracle, 6, n_units=4, budget=600)
+        assert not found.certificate
+        assert any(words in reason for reason in found.certificate.reasons)

@@ -19,7 +19,7 @@ from weightlift.activations import Activation
 from weightlift.certificate import Certificate
 from weightlift.errors import ArgumentError, BudgetError
 from weightlift.extraction.adapters import as_function
-from weightlift.extraction.first_look import first_look
+from weightlift.extraction.first_look import changed, first_look
 from weightlift.extraction.judge import judge
 from weightlift.extraction.kinked import piecewise_linear
 from weightlift.extraction.limits import LIMITS
@@ -106,6 +106,8 @@ def _extracted(box: Oracle, request: ExtractionRequest, began: float) -> Extract
         found = with_rows(found, probe, more, request.linear, request.rng)
         found, certificate, fresh = _judged(found, probe, request)
     network = found.estimate.network(request.frame)
+    if not found.explained and (change := changed(box, probe)):
+        certificate = certificate.refused(change)
     if request.n_units is not None and network.n_units > request.n_units:
         wide = f"{network.n_units} units were found, and n_units allows {request.n_units}."
         certificate = certificate.refused(wide)
@@ -144,9 +146,15 @@ def _of_noisy(probe: Probe, request: ExtractionRequest, noise: float, began: flo
     found, rows = by_samples(probe, request.n_units, request.activation, request.rng)
     box = probe.oracle
     note = f"The same row was answered differently, by up to {noise:.2g}: noise, of which rows are averaged."
+    certificate = found.certificate
+    if certificate.evidence.residual_max < LIMITS.drift * noise:
+        certificate = certificate.refused(
+            f"The same row was answered differently in two calls, by up to {noise:.2g}, and rows of one call agree to "
+            f"{certificate.evidence.residual_max:.2g}: the answers change from call to call. Ask a box that does not change."
+        )
     cost = box.queries, box.calls, box.replayed
     seconds = time.perf_counter() - began
-    return Extraction(found.network, found.certificate, *cost, probe.quantum.name, seconds, rows, box.rows, (note,))
+    return Extraction(found.network, certificate, *cost, probe.quantum.name, seconds, rows, box.rows, (note,))
 
 
 def _found(probe: Probe, request: ExtractionRequest) -> Found:

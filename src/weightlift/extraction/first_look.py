@@ -32,6 +32,17 @@ def first_look(oracle: Oracle, frame: Frame, rng: np.random.Generator) -> tuple[
     return probe, noise if noise > probe.noise() * 8 else 0.0
 
 
+def changed(oracle: Oracle, probe: Probe) -> str | None:
+    """Whether some early rows are answered otherwise at the end, in words; None where not, or where the budget is spent."""
+    X, Y = (part[LIMITS.first_queries : LIMITS.first_queries + LIMITS.asked_twice] for part in oracle.rows)
+    if oracle.left < len(X) or not len(X):
+        return None
+    gap = np.abs(oracle.ask(X, anew=True) - Y).max(axis=1)
+    if (gap <= 2 * probe.bounds(probe.frame.into(X))).all():
+        return None
+    return f"The answers have changed: rows asked at the beginning and again at the end differ by up to {gap.max():.2g}."
+
+
 def _permuted(before: np.ndarray, after: np.ndarray, tolerance: float) -> bool:
     """Whether the answers are the same in other places."""
     return bool(np.abs(np.sort(before, axis=0) - np.sort(after, axis=0)).max() <= tolerance)

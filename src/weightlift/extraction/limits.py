@@ -91,6 +91,7 @@ class Limits:
     spare: int = 8  # equations beyond the parameters, at least, as in `certify`
     precision: float = 1e-2  # relative, at which a unit is still one
     safety: float = 3.0  # of a precision that is read off the residuals of random rows
+    drift: float = 0.1  # largest residual over the largest difference of two answers to a row: of noise it is 1 and more
     # noisy answers: rows where no budget is given
     noisy_rows: int = 4000  # at least, and
     noisy_rows_an_input: int = 200  # … so many an input, for its weights in all units
