@@ -9,6 +9,7 @@ import pytest
 import weightlift as wl
 from weightlift.certificate import Kind, Topic
 from weightlift.errors import ActivationError, ArgumentError, DataWarning, TooFewRowsError, WeightliftError
+from weightlift.recovery.limits import LIMITS
 
 
 def planted(activation, m, n, *, d=10, k=3, bias=0.3, linear=False, seed=0):
@@ -276,3 +277,18 @@ def test_estimators_take_several_targets():
     np.testing.assert_allclose(classifier.predict_proba(X), chances, atol=1e-9)
     assert list(classifier.classes_) == [0, 1, 2]
     np.testing.assert_array_equal(classifier.predict(X), chances.argmax(axis=1))
+
+
+def test_an_exact_fit_that_held_out_rows_refute_is_sought_no_further_without_them():
+    """A unit on at 20 of 78 rows has 21 coordinates: exact fits of fewer rows are many, and all of them are wrong there."""
+    truth = wl.teachers.several(wl.teachers.biased(20, 5, bias=0.3, rng=1004), 10, rng=2004)
+    X, Y = wl.draw(truth, 78, rng=3004)
+    assert np.count_nonzero(X @ truth.W + truth.b > 0, axis=0).min() == 20
+    found = wl.recover(X, Y, n_units=5, bias=True, rng=4)
+    assert [stage.name for stage in found.stages] == ["joint search", "joint search on all rows"]
+    assert found.stages[0].work < 0.5 * LIMITS.default_work
+    certified = list(found.certificate.certified_units)
+    match = wl.match(found.network, truth)
+    right = match.permutation[match.errors < 1e-9]
+    assert len(certified) == 4
+    assert set(certified) <= set(right.tolist())

@@ -126,11 +126,13 @@ def of_width(problem: JointProblem, width: int, budget: Budget, callback: Callba
     answers: list[tuple[Network, Certificate]] = []
     stages: list[StageReport] = []
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"), few_threads(problem.rows, width):
-        for division in divisions[:parts]:
+        for number, division in enumerate(divisions, 1):
             network, certificate, report = _searched(problem, division, width, budget, callback)
             answers.append((network, certificate))
             stages.append(report)
             if certificate.status in (Status.EXACT, Status.STATISTICAL, Status.AMBIGUOUS) or budget.late():
+                break
+            if number >= parts and not problem.exact(report.risk * problem.energy):
                 break
     chosen = [a for a in answers if a[1]] or [a for a in answers if a[1].explained] or answers
     network, certificate = min(chosen, key=lambda answer: answer[1].residual_max)
@@ -157,6 +159,7 @@ def _searched(
 ) -> tuple[Network, Certificate, StageReport]:
     """The first candidate that agrees to rounding, or is certified, or the best one, refined and judged.
 
+    One that is exact and disagrees with rows held out ends the search too: no risk is less, and more such fits would be found.
     A noisy minimum is judged once two starts share it: a deeper one that only one found may be a unit that a few rows make up.
     """
     began, before = time.perf_counter(), problem.rows.passes
@@ -187,7 +190,8 @@ def _searched(
         outcome = "a candidate was certified" if certificate else ended
         passes, seconds = problem.rows.passes - before, time.perf_counter() - began
         report = StageReport(part.name, width, candidate.starts, candidate.work, passes, share, outcome, seconds)
-        if certificate or certificate.explained or candidate.ending is not None:
+        overruled = exact and part.heldout is not None  # by rows that must join the others: these leave rivals
+        if certificate or certificate.explained or overruled or candidate.ending is not None:
             return network, certificate, report
     raise AssertionError("the last candidate has an ending")
 

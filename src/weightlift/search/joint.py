@@ -106,7 +106,7 @@ def joint_candidates(
 
 
 def _rounds(wide: bool, starts: int, activation: Activation) -> Iterator[tuple[int, str]]:
-    """Epochs of a wide start, a batch of narrow ones unless a step may cost no more than one, and rounds on the best."""
+    """Epochs of a wide start, a batch of narrow ones unless one is all that a step may cost, and rounds on the best."""
     first = ("wide",) if wide and starts == 1 else ("wide", "fresh") if wide else ("fresh",)
     again = "sharpened" if activation.kinks and activation.degree else "reheated"
     for epoch in itertools.count():
