@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +125,7 @@ def test_an_interrupt_says_what_was_kept(tmp_path: Path, monkeypatch: pytest.Mon
         def stop(event: Any) -> None:
             callback(event)
             if event.network is not None:
+                callback(replace(event, start=0, best_risk=math.inf, network=None))  # another width begins, without one
                 raise KeyboardInterrupt
 
         return original(rows, callback=stop, **options)

@@ -65,15 +65,21 @@ def print_parts(*parts: Any) -> None:
 
 
 class Remembered:
-    """A callback that remembers the last event: what there is when somebody interrupts."""
+    """A callback that remembers the last event, and the best with a network: what there is when somebody interrupts.
+
+    A stage or width that begins has no network of its own, and events know of no other's.
+    """
 
     def __init__(self, show: Callable[[object], object]) -> None:
-        self.show, self.last = show, None
+        self.show, self.last, self.best = show, None, None
 
     last: Event | None
+    best: Event | None
 
     def __call__(self, event: Event) -> None:
         self.last = event
+        if event.network is not None and (self.best is None or event.best_risk < self.best.best_risk):
+            self.best = event
         self.show(event)
 
 

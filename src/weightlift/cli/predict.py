@@ -47,7 +47,7 @@ def predict(
     values = network.predict(X)
     lines = "\n".join(",".join(map(repr, row)) if isinstance(row, list) else repr(row) for row in values.tolist())
     if out is not None:
-        _write(out, lines, values)
+        _write(out, lines, values, outputs)
     if as_json:
         print_json({"predictions": values, "file": None if out is None else str(out)})
     elif out is None:
@@ -56,7 +56,9 @@ def predict(
         typer.echo(f"{len(values)} predictions: {out}")
 
 
-def _write(out: Path, lines: str, values: Any) -> None:
+def _write(out: Path, lines: str, values: Any, outputs: tuple[str, ...] | None) -> None:
+    """A CSV file has the names of the targets above its columns, where the network knows them."""
+    import csv
     import io
 
     import numpy as np
@@ -64,8 +66,10 @@ def _write(out: Path, lines: str, values: Any) -> None:
     from weightlift.files import write_atomically
 
     if out.suffix.lower() == ".csv":
-        header = "prediction" if values.ndim == 1 else ",".join(f"prediction {i}" for i in range(values.shape[1]))
-        content = f"{header}\n{lines}\n".encode()
+        numbered = ["prediction"] if values.ndim == 1 else [f"prediction {i}" for i in range(values.shape[1])]
+        header = io.StringIO()
+        csv.writer(header, lineterminator="\n").writerow(outputs or numbered)
+        content = f"{header.getvalue()}{lines}\n".encode()
     else:
         buffer = io.BytesIO()
         np.save(buffer, np.asarray(values), allow_pickle=False)

@@ -24,7 +24,8 @@ from weightlift.cli.console import (
 from weightlift.cli.report import network_table, recovery_json, stage_table, trial_lines, verdict, width_lines
 
 if TYPE_CHECKING:
-    from weightlift.recovery import Event, Recovery
+    from weightlift.cli.console import Remembered
+    from weightlift.recovery import Recovery
     from weightlift.samples import Columns
 
 SUFFIXES = (".safetensors",)
@@ -91,7 +92,7 @@ def recover(
                 rng=seed,
             )
         except KeyboardInterrupt:
-            typer.echo(_kept(told.last, rows.columns, out), err=True)
+            typer.echo(_kept(told, rows.columns, out), err=True)
             raise typer.Exit(INTERRUPTED) from None
         seconds = time.perf_counter() - began
     written, unwritten = _written(found, out, report)
@@ -135,20 +136,21 @@ def _parts(found: Recovery, seconds: float, *, with_summary: bool) -> list[Any]:
     from rich.markup import escape
 
     errors = found.summary() if with_summary or found.certificate.noise_std is not None else None
-    listed = network_table(found.network, found.columns.inputs, errors)
+    listed = network_table(found.network, found.columns.inputs, found.columns.outputs, errors)
     table = [escape(str(errors))] if with_summary else []
     return [listed, *table, stage_table(found, seconds), *width_lines(found), *trial_lines(found), verdict(found.certificate)]
 
 
-def _kept(event: Event | None, columns: Columns, out: Path | None) -> str:
+def _kept(told: Remembered, columns: Columns, out: Path | None) -> str:
     """What is left of an interrupted recovery: the best network so far, where there is a file for it."""
-    if event is None or event.network is None:
+    last, best = told.last, told.best
+    if last is None or best is None or best.network is None:
         return "Interrupted before there was a network; nothing was kept."
-    where = f"Interrupted after {event.seconds:.0f} s in {event.stage} {event.start}, best risk {event.best_risk:.1e}"
+    where = f"Interrupted after {last.seconds:.0f} s in {last.stage} {last.start}, best risk {best.best_risk:.1e}"
     if out is None:
         return f"{where}; nothing was kept. --out NET keeps the best network so far."
-    event.network.save(out, inputs=columns.inputs, outputs=columns.outputs)
-    return f"{where}; the best network so far is in {out}, not certified."
+    best.network.save(out, inputs=columns.inputs, outputs=columns.outputs)
+    return f"{where}; the best network so far is in {out}: {best.network!r}, not certified."
 
 
 def _width(units: str) -> int | str:

@@ -18,15 +18,21 @@ if TYPE_CHECKING:
 COLORS = {"EXACT": "green", "STATISTICAL": "green", "AMBIGUOUS": "yellow", "FAILED": "red"}
 
 
-def network_table(network: Network, inputs: tuple[str, ...] | None = None, errors: Summary | None = None) -> Table:
+def network_table(
+    network: Network,
+    inputs: tuple[str, ...] | None = None,
+    outputs: tuple[str, ...] | None = None,
+    errors: Summary | None = None,
+) -> Table:
     """One line a unit, in its normal form and under its number: output weight, bias, length of w, leading entries.
 
     errors: the summary whose standard errors stand beside the estimates, in brackets.
     """
     import numpy as np
+    from rich.markup import escape
 
     network = network.normalized()
-    table = new_table(f"{network!r}")
+    table = new_table(escape(f"{network!r}" + (f" of {', '.join(outputs)}" if outputs else "")))
     several = network.a.ndim == 2
     for name in ("unit", "‖a‖" if several else "a", "b", "‖w‖", leading_title(network.n_inputs, LIMITS.shown_weights, inputs)):
         table.add_column(name, justify="right")

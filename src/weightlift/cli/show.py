@@ -29,4 +29,4 @@ def show(
     if as_json:
         print_json({**network_json(network), "inputs": inputs, "outputs": outputs})
     else:
-        console().print(network_table(network, inputs))
+        console().print(network_table(network, inputs, outputs))

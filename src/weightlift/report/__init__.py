@@ -1,7 +1,7 @@
 """One page that says all of a recovery: certificate, units, intervals, residuals, stages, provenance, and how to repeat it.
 
 The page stands alone: pictures lie inside it, it has no script, and its own policy forbids a browser to fetch anything. It is
-written for a screen of any width and for paper.
+written for a screen of any width and for paper; a phone has intervals beside the estimates, without z and its p-value.
 """
 
 from __future__ import annotations
@@ -33,7 +33,15 @@ h1 { font-size: 1.5rem; line-height: 1.25; } h2 { font-size: 1.15rem; margin-top
 table { font-size: 0.875rem; font-variant-numeric: tabular-nums; }
 img { max-width: 100%; height: auto; } pre { overflow-x: auto; background: #f4f4f4; padding: 0.6rem; }
 pre, code { font-size: 0.875rem; overflow-wrap: anywhere; white-space: pre-wrap; }
-@media print { body { max-width: none; font-size: 10pt; } h2 { break-after: avoid; } img, tr { break-inside: avoid; } }
+.picture { overflow-x: auto; }
+@media screen and (max-width: 40rem) {
+  .picture img { max-width: none; width: 36rem; } table { font-size: 0.75rem; } th, td { padding: 0.15rem 0.3rem !important; }
+  #estimates :is(th, td):is(:nth-child(4):nth-last-child(4), :nth-child(5):nth-last-child(3)) { display: none; }
+}
+@media print {
+  body { max-width: none; font-size: 10pt; } div { overflow-x: visible !important; } table { font-size: 8pt; }
+  h2 { break-after: avoid; } img, tr { break-inside: avoid; }
+}
 """
 
 
@@ -63,7 +71,7 @@ def page(found: Recovery, *, command: str = "") -> str:
         ("Provenance", _provenance(found)),
         ("To repeat it", f"<pre>{markup.escaped(command or found.call or 'weightlift.recover(X, y, …)')}</pre>"),
     ]
-    body = "".join(f"<section><h2>{name}</h2>{content}</section>" for name, content in sections)
+    body = "".join(f'<section id="{name.split()[0].lower()}"><h2>{name}</h2>{content}</section>' for name, content in sections)
     head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
     head += f'<meta http-equiv="Content-Security-Policy" content="{POLICY}"><title>{markup.escaped(title)}</title>'
     return (

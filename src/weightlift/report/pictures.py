@@ -83,4 +83,4 @@ def _image(draw: Callable[[Figure], None], size: tuple[float, float], words: str
         buffer = io.BytesIO()
         figure.savefig(buffer, format="svg", metadata={"Date": None})
     content = base64.b64encode(buffer.getvalue()).decode()
-    return f'<img src="data:image/svg+xml;base64,{content}" alt="{markup.escaped(words)}">'
+    return f'<div class="picture"><img src="data:image/svg+xml;base64,{content}" alt="{markup.escaped(words)}"></div>'
