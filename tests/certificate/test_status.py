@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from weightlift import draw, teachers
+from weightlift import draw, recover, teachers
 from weightlift.certificate import Status, Topic, certify
 from weightlift.network import Network
 
@@ -82,3 +82,16 @@ def test_sentences_beside_a_dead_unit_name_the_right_units(seed: int) -> None:
     for statement in doubts:
         assert 2 in statement.units
         assert "nit 2" in statement.sentence or "and 2" in statement.sentence
+
+
+def test_nothing_lies_in_a_region_without_extent() -> None:
+    truth = teachers.conditioned(3, 2, rng=0)
+    X, y = draw(truth, 600, noise_std=0.05, rng=1)
+    certificate = recover(X, y, n_units=2).certificate
+    assert certificate.regions is not None
+    assert certificate.locate(certificate.network, wide=False)[0].all()
+    flat = certificate.regions.copy()
+    flat[:, 0, :, -1] = flat[:, 0, -1, :] = 0.0
+    inside, partner = replace(certificate, regions=flat).locate(truth, wide=False)
+    assert inside.tolist() == [False, True]
+    assert sorted(partner) == [0, 1]

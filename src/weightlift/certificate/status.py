@@ -255,7 +255,7 @@ class Certificate:
             return math.inf
         if regions is not None:
             delta = own - theta
-            squares = [float(delta @ np.linalg.solve(R[i], delta)) for R in regions]
+            squares = [_square(R[i], delta) for R in regions]
             return math.sqrt(max(min(squares), 0.0)) if np.isfinite(squares).all() else math.inf
         assert self.precision is not None
         return gauge.relative_distance(own, theta) / float(self.precision[i])
@@ -285,3 +285,11 @@ class Certificate:
             lines.append(f"  detection limit for a further unit {e.detection_limit:.3g} (root mean square)")
         lines += [f"  up to {symmetry}" for symmetry in self.symmetries]
         return "\n".join(lines)
+
+
+def _square(region: np.ndarray, delta: np.ndarray) -> float:
+    """δᵀR⁻¹δ; infinite for a region that has no extent in some direction, which nothing is claimed to lie in."""
+    try:
+        return float(delta @ np.linalg.solve(region, delta))
+    except np.linalg.LinAlgError:
+        return math.inf
