@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -78,3 +79,15 @@ def test_sentences_name_units_by_their_own_numbers() -> None:
     for units in ((0,), (1, 2), (0, 1, 2)):
         numbers = np.array([3, 4, 9])
         assert renumbered(named(units), numbers) == named(numbers[list(units)])
+
+
+def test_the_table_of_the_documentation_is_the_code() -> None:
+    page = Path(__file__).parents[2] / "docs" / "certificate.md"
+    lines = [line.strip("|").split("|") for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+    told = {cells[0].strip().replace(" ", "").upper(): [cell.strip() for cell in cells[1:5]] for cells in lines[1:]}
+    assert set(told) == {topic.name for topic in Topic} - {"ASSUMPTION"}
+    for name, (fails, *asked) in told.items():
+        topic = Topic[name]
+        expected = "FAILED" if topic in FATAL else "–" if topic in (Topic.AGREEMENT, Topic.BOUNDED) else "AMBIGUOUS, its units"
+        assert fails == expected
+        assert [cell == "yes" for cell in asked] == [topic in topics for topics, _ in CLAIMS]
