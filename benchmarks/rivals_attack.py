@@ -28,9 +28,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 from threadpoolctl import threadpool_limits
 
 from weightlift import Network, samples
+from weightlift.activations import custom
 from weightlift.certificate import Certificate, certify
 from weightlift.errors import WeightliftError
 from weightlift.refinement.gauss_newton import gauss_newton
@@ -192,6 +194,40 @@ def aliased(rng: np.random.Generator) -> Instance:
     return Instance(X, (one, replace(one, W=other)), options={"bias": bias})
 
 
+def unconfirmed(rng: np.random.Generator) -> Instance:
+    """A step left of three rows or right of them, beside a unit that they then place: equations as many as unknowns.
+
+    v = s (1.2 − a) + a tanh(wx + b), s = ±1; artanh((v + 1.2 − a)/a) is linear in x for a root a of its second difference.
+    """
+    step, size = rng.uniform(0.25, 0.45), float(rng.choice([1e-3, 1e-2]))
+    z, x = -0.5 + step * np.arange(3), size * np.arange(-1.0, 2.0)
+    v = 0.2 + np.tanh(z)
+    low = 0.5 * (v.max() + 1.2)
+    a = brentq(lambda a: np.arctanh((v + 1.2 - a) / a) @ [1.0, -2.0, 1.0], low * (1 + 1e-9), 9.0, xtol=1e-15, rtol=1e-14)
+    nets = []
+    for weight, here, side in ((1.0, z, 1.0), (a, np.arctanh((v + 1.2 - a) / a), -1.0)):
+        w, b = np.polyfit(x, here, 1)
+        nets.append(Network([[w, 3e3]], [weight, 1.2 - weight], [b, side * 1.5e3], 0.0, "tanh"))
+    far = rng.uniform(1.0, 3.0, 40) * rng.choice([-1.0, 1.0], 40)
+    return Instance(np.append(far, x)[:, None], tuple(nets), options={"bias": True})
+
+
+def reflected_flats(rng: np.random.Generator) -> Instance:
+    """One input at a time, rotated or not, and an even φ: the signs of a unit's weights are each its own."""
+    d, k = int(rng.integers(2, 5)), int(rng.integers(1, 4))
+    Z = np.zeros((40 * d * k, d))
+    Z[np.arange(len(Z)), rng.integers(d, size=len(Z))] = rng.standard_normal(len(Z))
+    Q = np.linalg.qr(rng.standard_normal((d, d)))[0] if rng.random() < 0.5 else np.eye(d)
+    W, a = rng.standard_normal((d, k)), rng.uniform(0.5, 1.5, k)
+    other = W.copy()
+    other[0, 0] *= -1.0
+    lorentz = custom(
+        "lorentz", lambda z: 1 / (1 + z * z), lambda z: -2 * z / (1 + z * z) ** 2, reflection=(1, ()), analytic=True
+    )
+    activation = lorentz if rng.random() < 0.7 else "absolute"
+    return Instance(Z @ Q, tuple(Network(Q.T @ V, a, None, 0.0, activation) for V in (W, other)))
+
+
 def beside_outputs(rng: np.random.Generator) -> Instance:
     """One of the constructions with a second, proportional output, or beside a linear part."""
     makers, m = (twins, exchanged, flats, mirrored, few_levels, silent), int(rng.integers(1, 3))
@@ -306,6 +342,8 @@ CONSTRUCTIONS: dict[str, Callable[[np.random.Generator], Instance]] = {
         high_flats,
         beside_linear_ones,
         aliased,
+        unconfirmed,
+        reflected_flats,
         beside_outputs,
         held_out_copies,
         split,
