@@ -69,12 +69,12 @@ def test_nearly_parallel_units_of_a_right_fit_are_certified() -> None:
 
 def test_units_beside_fewer_others_are_within_their_regions_or_not(seed):
     """Regions are ellipsoids around the units' coordinates; every region must be looked at, and the nearest counts."""
-    net = teachers.biased(3, 3, activation="tanh", rng=seed)
+    net = teachers.biased(3, 3, activation="softplus", rng=seed)
     gauge = Gauge.of(net, bias=True, offset=False)
     q, kept = gauge.unit_size, np.array([0, 2])
-    narrower = Network(net.W[:, kept], net.a[kept], net.b[kept], activation="tanh")
+    narrower = Network(net.W[:, kept], net.a[kept], net.b[kept], activation="softplus")
     small, large = (np.broadcast_to(size**2 * np.eye(q), (3, q, q)) for size in (1e-6, 1.0))
     assert _within(gauge, kept, narrower, np.stack([small])).all()
-    moved = Network(narrower.W + [[0.0, 1e-3]] * 3, narrower.a, narrower.b, activation="tanh")
+    moved = Network(narrower.W + [[0.0, 1e-3]] * 3, narrower.a, narrower.b, activation="softplus")
     np.testing.assert_array_equal(_within(gauge, kept, moved, np.stack([small])), [True, False])
     np.testing.assert_array_equal(_within(gauge, kept, moved, np.stack([small, large])), [True, True])
