@@ -11,7 +11,7 @@ from weightlift.namespaces import to_numpy
 from weightlift.network import Network
 from weightlift.refinement import gauss_newton
 from weightlift.refinement.gauss_newton import project_outputs
-from weightlift.refinement.normal_equations import Free, NormalEquations, NormalProduct
+from weightlift.refinement.normal_equations import Free, NormalEquations, NormalProduct, _pairs
 from weightlift.risk import Students
 
 SUBSETS = ["".join(s) for r in range(1, 5) for s in itertools.combinations("Wabc", r)]
@@ -92,3 +92,13 @@ def test_projection_is_as_precise_whatever_the_size_of_the_features(seed):
     solved = project_outputs(samples.open(X, y), Students.of(Network(W * sizes)), offset=False)
     expected = np.linalg.lstsq(np.maximum(X @ W, 0.0), y, rcond=None)[0]
     np.testing.assert_allclose(solved.network(0).a * sizes, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("q", [1, 2, 3, 7, 40])
+@pytest.mark.parametrize("host", [True, False])
+def test_pairs_stand_in_the_order_of_the_upper_triangle(q, host, monkeypatch, rng):
+    """By slices on a host, by places that are computed on an accelerator."""
+    left, right = rng.normal(size=(3, q)), rng.normal(size=(3, q))
+    monkeypatch.setattr("weightlift.refinement.normal_equations.on_host", lambda device: host)
+    i, j = np.triu_indices(q)
+    np.testing.assert_array_equal(_pairs(left, right), left[:, i] * right[:, j])
