@@ -9,7 +9,7 @@ import weightlift as wl
 from weightlift import samples
 from weightlift.recovery.problem import Problem
 from weightlift.recovery.request import Request
-from weightlift.recovery.starts import moments, one_fit, search, stages, units_up_to_sign
+from weightlift.recovery.starts import _patience, moments, one_fit, search, stages, units_up_to_sign
 from weightlift.search import Budget
 
 
@@ -72,3 +72,14 @@ def test_a_search_gives_a_network_where_a_round_found_a_better_one():
     assert [start.number for start in found] == list(range(1, len(found) + 1))
     assert found[-1].report.outcome
     assert not any(start.report.outcome for start in found[:-1])
+
+
+def test_patience_falls_with_the_cost_of_a_step_and_grows_with_the_work_allowed():
+    """By twice the rows, or units, never more; ten times the work, ten times the patience; small problems have all of it."""
+    work = {n: [_patience(problem(n, max_work=w), problem(n).white, 2) for w in (1e3, 1e4)] for n in (40, 300)}
+    assert all(ten == 10 * one for one, ten in work.values())
+    assert work[40] == [1e3, 1e4]
+    rows = problem(6000, d=30, k=4)
+    falling = [_patience(rows, rows.white, k) for k in (1, 2, 4, 8, 16, 32)]
+    assert falling == sorted(falling, reverse=True)
+    assert 900 == falling[-1] < falling[0]

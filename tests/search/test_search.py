@@ -12,7 +12,8 @@ from weightlift.identifiability.reflections import without_offset
 from weightlift.network import Network
 from weightlift.recovery.problem import Counted
 from weightlift.risk import Students
-from weightlift.search import Budget, Ending, candidates
+from weightlift.search import Attempt, Budget, Ending, candidates
+from weightlift.search.expand_prune import _ending
 from weightlift.search.narrowing import _deletion_costs, narrowed
 from weightlift.search.starts import ResidualMoments, perturbed, random_students
 
@@ -37,6 +38,23 @@ def test_perturbed_starts_reseed_the_weakest_unit_where_the_residual_points():
     reseeded = starts.W[:, 1]
     assert abs(reseeded[2, 2]) > 0.95
     np.testing.assert_allclose(reseeded[:, :2], np.eye(6)[:, :2], atol=1e-12)
+
+
+def test_perturbed_starts_move_a_share_of_the_units_that_varies():
+    """Of each start some units stay on their direction to rounding, the others leave it; starts differ in how many."""
+    rng = np.random.default_rng(0)
+    truths = [wl.teachers.biased(6, 10, rng=seed) for seed in range(12)]
+    X, y = wl.draw(truths[0], 50, rng=1)
+    starts = perturbed(samples.open(X, y), Students.of(*truths), bias=True, rng=rng)
+    moved = []
+    for number, truth in enumerate(truths):
+        there, here = np.vstack([truth.W, truth.b]), np.vstack([starts.W[:, number], starts.b[number]])
+        there = there / np.linalg.norm(there, axis=0)
+        distance = np.linalg.norm(here - there, axis=0)
+        assert ((distance < 1e-12) | (distance > 0.05)).all()
+        moved.append(int((distance > 0.05).sum()))
+    assert min(moved) <= 3
+    assert max(moved) >= 7
 
 
 @pytest.mark.parametrize("activation", ["relu", "squared_relu", "tanh"])
@@ -132,6 +150,16 @@ def test_a_spent_budget_ends_the_search():
 def test_the_same_minimum_again_and_again_ends_the_search():
     found, _ = run(n=300, noise=0.2, max_work=1e6)
     assert found[-1].ending is Ending.SAME_MINIMUM
+
+
+def test_patience_counts_the_work_since_the_risk_last_halved():
+    """Slow gains add up: 8, 5 is no half, 3.9 is one, 2 is none, 1.9 is."""
+    risks, works = (8.0, 5.0, 3.9, 2.0, 1.9, 1.5), (70.0, 10.0, 30.0, 5.0, 60.0, 7.0)
+    attempts = tuple(Attempt("fresh", 2, 8, w, r) for r, w in zip(risks, works, strict=True))
+    for count, idle in zip(range(1, 7), (0.0, 10.0, 0.0, 5.0, 0.0, 7.0), strict=True):
+        assert _ending(attempts[:count], 0.0, Budget(patience=idle + 1e-9)) is None
+        if idle:
+            assert _ending(attempts[:count], 0.0, Budget(patience=idle)) is Ending.STALLED
 
 
 def test_starts_share_their_products():

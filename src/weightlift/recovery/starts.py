@@ -18,6 +18,7 @@ from weightlift.initialization import hermite_init, overcomplete_init, robust_in
 from weightlift.initialization.overcomplete import most_units
 from weightlift.moments import choose_moments
 from weightlift.moments.gaussianity import gaussianity
+from weightlift.namespaces import on_host
 from weightlift.network import Network
 from weightlift.recovery.limits import LIMITS
 from weightlift.recovery.problem import Problem
@@ -119,7 +120,8 @@ def search(problem: Problem, width: int, budget: Budget, rng: np.random.Generato
     for part, share in _searched_parts(problem, scaling, width, rng):
         spent = sum(a.work for a in done)
         left = budget.share(1 - LIMITS.refining_share).less(spent)
-        left = replace(left, enough=min(budget.enough - spent, share * budget.max_work))
+        patience = _patience(problem, part, width)
+        left = replace(left, enough=min(budget.enough - spent, share * budget.max_work), patience=patience)
         found = candidates(part, width, request.phi, bias=request.bias, offset=request.offset, budget=left, rng=rng)
         for number, candidate in enumerate(found, start=len(done) + 1):
             cost += problem.since(began)
@@ -265,6 +267,20 @@ def _searched_rows(problem: Problem, rows: Samples, width: int, ratio: float, rn
     if rows.n <= LIMITS.search_slack * wanted:
         return rows
     return rows.split(wanted / rows.n, seed=int(rng.integers(2**31)))[0].persist()
+
+
+def _patience(problem: Problem, part: Samples, width: int) -> float:
+    """The work that a search may do without a fall of its risk: as much as can be waited for, and more where more is allowed.
+
+    A step forms JᵀJ by pairs of inputs and of units, n q²k²/4 products, and factors it for three dampings, (qk)³/2 of them.
+    """
+    request, inputs = problem.request, problem.rows.d + problem.request.bias
+    assert request.max_work is not None
+    if not on_host(part.device):
+        return request.max_work
+    step = part.n * (inputs * width) ** 2 / 4 + (inputs * width) ** 3 / 2
+    share = LIMITS.patient_products / (step * LIMITS.default_work)
+    return request.max_work * min(1.0, max(LIMITS.least_patience, share))
 
 
 def _overcomplete(problem: Problem, width: int, budget: Budget, rng: np.random.Generator) -> SignlessFit:

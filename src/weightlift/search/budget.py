@@ -12,7 +12,8 @@ from typing import Self
 class Budget:
     """Work in Gauss–Newton steps of one start of the asked width, and a moment on the clock; every stage asks.
 
-    No step is made beyond `max_work`, or after the deadline; no new round of a search begins beyond `enough`.
+    No step is made beyond `max_work`, or after the deadline; no new round of a search begins beyond `enough`,
+    or after `patience` without a fall of the risk.
 
     >>> Budget(max_work=100).spent(99), Budget(max_work=100).spent(100), Budget.within(100, seconds=0).spent(0)
     (False, True, True)
@@ -23,6 +24,7 @@ class Budget:
     max_work: float = math.inf
     deadline: float = math.inf  # of time.perf_counter
     enough: float = math.inf
+    patience: float = math.inf  # work since the risk last halved
 
     @classmethod
     def within(cls, max_work: float, seconds: float | None) -> Self:

@@ -4,8 +4,8 @@ Round   a batch of random starts descends by Gauss–Newton on a softened φ tha
         dropped on the way. The best are perturbed and reheated, again and again; now and then fresh or wider ones join.
         Many units of a kinked φ are first sought as hyperplanes beside a linear function, one wide start at a time. Where φ
         is not homogeneous, a ridge that falls to zero takes the place of the softening: `shrinkage`.
-Stop    when the caller is content, when fresh batches keep ending in the same minimum, or when the budget is
-        spent.
+Stop    when the caller is content, when fresh batches keep ending in the same minimum, when the risk has not halved for as
+        much work as the budget's patience, or when the budget is spent.
 Needs   nothing of the inputs' law: the search is least squares alone. More rows than parameters.
 Work    is counted in Gauss–Newton steps of one start of the asked width, so that results repeat.
 """
@@ -13,7 +13,6 @@ Work    is counted in Gauss–Newton steps of one start of the asked width, so t
 from __future__ import annotations
 
 import enum
-import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -40,12 +39,15 @@ from weightlift.search.starts import perturbed, random_students
 
 SMOOTH_CYCLE = 3  # rounds of a φ that is not homogeneous: two fresh batches, and one of the best
 REFRESH = 6  # rounds from one fresh batch to the next
-HYPERPLANE_ROUNDS = 3  # of those, where hyperplanes are sought; most starts find them
+HYPERPLANE_CYCLE, HYPERPLANE_ROUNDS = 12, 3  # where hyperplanes are sought: most find them, reheating costs a quarter
 EXTRA_UNITS = (0, 1, 2)  # widths of successive fresh batches beyond the asked one, where the rows determine them
 WIDE_FIRST = 1.15  # width of the first batch when units are many and rows plenty
 SOFT_STEPS, REHEAT_STEPS, LAST_STEPS, WIDE_STEPS = 8, 6, 30, 60
 START_STEPS = 50  # that a start takes to its end, of the about 70 that it may
 SAME_RISK = 1e-6  # relative difference of risks that are one minimum
+AGAIN = 0.95  # of the best risk: a reheated batch that falls below is followed by another. Each finds a few units more: of 16
+# that were trained on 442 rows a wide student finds two, and so many batches nine, twelve, fourteen, all
+REHEATED_SLOW = 0.02  # of the risk: a reheated start that gains less with the kinks themselves is left for the next batch
 RACE_AFTER = 2  # stages before half of the fresh starts are dropped
 
 
@@ -53,6 +55,7 @@ class Ending(enum.Enum):
     """Why no candidate follows."""
 
     SAME_MINIMUM = "fresh starts end in the same minimum again and again, and it is not certified"
+    STALLED = "the risk has stopped falling short of zero; give more rows, or raise max_work, and with it the patience"
     WORK_SPENT = "the work was spent without a certified candidate; raise max_work"
     TIME_SPENT = "the time was spent without a certified candidate; raise max_time"
 
@@ -122,11 +125,15 @@ def candidates(
     attempts: tuple[Attempt, ...] = ()
     best: _Ranked | None = None
     pool: _Ranked | None = None
-    for number in itertools.count():
-        attempt, ranked = search.round(number, pool, budget.less(sum(a.work for a in attempts)))
+    place = 0  # in the cycle of rounds
+    while True:
+        attempt, ranked = search.round(place, pool, budget.less(sum(a.work for a in attempts)))
         attempts += (attempt,)
         pool = (ranked if attempt.what == "fresh" or pool is None else pool.with_(ranked)).first(max(4, search.starts // 4))
         improved = best is None or bool(ranked.risks[0] < (1 - SAME_RISK) * best.risks[0])
+        softened = attempt.what == "reheated" and activation.degree is not None  # under a ridge most come from fresh starts
+        again = softened and best is not None and bool(ranked.risks[0] < AGAIN * best.risks[0])
+        place += not again
         if best is None or improved:
             best = ranked.first(1)
             network = best.students.network(0)
@@ -151,15 +158,15 @@ class _Search:
     energy: float  # ½ E y²
     rng: np.random.Generator
 
-    def round(self, number: int, pool: _Ranked | None, budget: Budget) -> tuple[Attempt, _Ranked]:
-        """The number-th round, with `pool` the best so far and that budget left: what it found in the order of the risks."""
-        if self.wide and number % REFRESH < HYPERPLANE_ROUNDS:
+    def round(self, place: int, pool: _Ranked | None, budget: Budget) -> tuple[Attempt, _Ranked]:
+        """The round at that place of the cycle, with `pool` the best so far and that budget left: what it found, best first."""
+        if self.wide and place % HYPERPLANE_CYCLE < HYPERPLANE_ROUNDS:
             what, width, starts = "hyperplanes", self.wide, 1
             ranked, work = self._hyperplanes(budget)
         elif self.activation.degree is None:
-            return self._shrunk(number % SMOOTH_CYCLE, pool, budget)
-        elif number % REFRESH == 0 or pool is None:
-            what, epoch = "fresh", number // REFRESH
+            return self._shrunk(place % SMOOTH_CYCLE, pool, budget)
+        elif pool is None or not (self.wide or place % REFRESH):
+            what, epoch = "fresh", place // REFRESH
             width = _width(self.samples, self.n_units, self.activation, epoch, self.bias)
             spread = self.bias * (math.sqrt(self.samples.d) if epoch % 2 else 1.0)
             batch = random_students(self.samples.d, width, self.starts, self.activation, bias=spread, rng=self.rng)
@@ -217,6 +224,7 @@ class _Search:
                 replace(students, activation=stage.activation),
                 free=self.free,
                 iterations=budget.steps(steps, work, starts=weight * students.shape[1]),
+                tol=REHEATED_SLOW if last and reheating else 1e-9,
                 unit=stage.unit,
                 damping=0.01 if last else damping,
                 first=last,
@@ -276,7 +284,17 @@ def _ending(attempts: tuple[Attempt, ...], rounding: float, budget: Budget) -> E
     if budget.late():
         return Ending.TIME_SPENT
     idle = not attempts[-1].work  # not one step of the batch was left
-    return Ending.WORK_SPENT if idle or budget.spent(sum(a.work for a in attempts)) else None
+    if idle or budget.spent(sum(a.work for a in attempts)):
+        return Ending.WORK_SPENT
+    return Ending.STALLED if _work_without_fall(attempts) >= budget.patience else None
+
+
+def _work_without_fall(attempts: tuple[Attempt, ...]) -> float:
+    """Since the round that last halved the best risk."""
+    level, idle = math.inf, 0.0
+    for attempt in attempts:
+        level, idle = (attempt.risk, 0.0) if attempt.risk < level / 2 else (level, idle + attempt.work)
+    return idle
 
 
 def _same_minimum(attempts: tuple[Attempt, ...], rounding: float) -> bool:

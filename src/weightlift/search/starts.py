@@ -27,13 +27,15 @@ def random_students(
 
 
 def perturbed(samples: Samples, pool: Students, *, bias: bool, rng: np.random.Generator) -> Students:
-    """Each survivor with all units shaken, and the best one with its least unit re-seeded where the residual points."""
+    """Each survivor with a share of its units shaken, and the best one with its least unit re-seeded where the residual points.
+
+    Early on all units are wrong, at the end one or two of many: no share suits both."""
     W, b = to_numpy(pool.W), to_numpy(pool.b)
     d, S, k = W.shape
     length = np.sqrt(np.sum(W**2, axis=0) + b**2)
     length = np.where(length > 0, length, 1.0)
     W, b = W / length, b / length
-    size = rng.uniform(*PERTURBATION, size=(S, 1)) / np.sqrt(d)
+    size = rng.uniform(*PERTURBATION, size=(S, 1)) / np.sqrt(d) * (rng.random((S, k)) < rng.random((S, 1)))
     shaken = W + size * rng.normal(size=W.shape), b + bias * size * rng.normal(size=b.shape)
     seeded = _reseeded(samples, pool.on_host().take(np.array([0])), W[:, :1], b[:1], bias, rng)
     W, b = np.concatenate([shaken[0], seeded[0]], axis=1), np.concatenate([shaken[1], seeded[1]])
