@@ -9,7 +9,10 @@ import pytest
 import weightlift as wl
 from weightlift.certificate import Kind, Topic
 from weightlift.errors import ActivationError, ArgumentError, DataWarning, TooFewRowsError, WeightliftError
+from weightlift.recovery.joint import JointProblem, _exact_if_wider
 from weightlift.recovery.limits import LIMITS
+from weightlift.refinement.variable_projection import Model
+from weightlift.search import Budget
 
 
 def planted(activation, m, n, *, d=10, k=3, bias=0.3, linear=False, seed=0):
@@ -292,3 +295,17 @@ def test_an_exact_fit_that_held_out_rows_refute_is_sought_no_further_without_the
     right = match.permutation[match.errors < 1e-9]
     assert len(certified) == 4
     assert set(certified) <= set(right.tolist())
+
+
+def test_a_wider_exact_fit_overrules_what_passes_for_noise():
+    """Four of five units leave residuals without structure to a test of 156 rows; the rows have no noise."""
+    truth = wl.teachers.several(wl.teachers.biased(20, 5, bias=0.3, rng=1002), 5, rng=2002)
+    X, Y = wl.draw(truth, 156, rng=3002)
+    problem = JointProblem.of(wl.samples.open(X, Y), 4, truth.activation, Model(), np.random.default_rng(2))
+    exact = _exact_if_wider(problem, 4, 16, Budget(max_work=16_000), None)
+    assert exact.certificate.explained
+    units = exact.certificate.certified_units
+    match = wl.match(exact.network, truth)
+    assert set(units) <= set(match.permutation[match.errors < 1e-9].tolist())
+    noisy = JointProblem.of(wl.samples.open(X[:, :3], Y[:, :2]), 2, truth.activation, Model(), np.random.default_rng(2))
+    assert _exact_if_wider(noisy, 1, 2, Budget(max_work=400), None) is None

@@ -97,6 +97,7 @@ def of_any_width(problem: JointProblem, budget: Budget, callback: Callback | Non
 
     Superfluous units of an exact fit are dropped, so that a width above the truth's is as good; with noise one that leaves no
     structure in the residuals is wide enough. Where none is certified: the narrowest that is wide enough, else the widest.
+    What passes for noise may be units that are missing: a wider fit that is exact overrules a certificate that is statistical.
     """
     widths = Widths.of(problem)
     tried: list[Recovery] = []
@@ -105,13 +106,29 @@ def of_any_width(problem: JointProblem, budget: Budget, callback: Callback | Non
         budget = budget.less(found.work)
         widths = widths.after(width, found.certificate)
         tried.append(found)
-        if found.certificate:
+        if not found.certificate:
+            continue
+        exact = found if found.certificate.explained else _exact_if_wider(problem, width, widths.most, budget, callback)
+        if exact is None or exact is found:
+            break
+        budget, widths = budget.less(exact.work), replace(widths, narrow=width, wide=None).after(2 * width, exact.certificate)
+        tried[-1] = exact  # in the place of what passed for noise
+        if exact.certificate:
             break
     best = min(tried, key=lambda found: (not found.certificate, not wide_enough(found.certificate), _narrowness(found)))
     evidence = tuple(
         f"width {found.stages[0].width}: {found.certificate.status.name}, {found.certificate.reasons[0]}" for found in tried
     )
     return replace(best, stages=tuple(s for found in tried for s in found.stages), width_evidence=evidence)
+
+
+def _exact_if_wider(problem: JointProblem, width: int, most: int, budget: Budget, callback: Callback | None) -> Recovery | None:
+    """The search at twice the width, with a width's share of the work, where it ends in an exact fit."""
+    if width >= most or budget.spent(0.0):
+        return None
+    share = replace(budget, enough=budget.max_work / LIMITS.tried_widths)
+    found = of_width(problem, min(2 * width, most), share, callback, parts=1)
+    return found if found.certificate.explained else None
 
 
 def _narrowness(found: Recovery) -> float:
