@@ -58,7 +58,8 @@ class OneHiddenLayerRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
         Bound on recovery, in Gauss–Newton steps of one start, and as many again for the choice of a ridge: counted, so that
         results repeat. By default 3,000.
     tol : float, default=1e-10
-        Relative decrease of the penalised risk at which a ridge fit ends; recovery itself goes on to rounding.
+        Relative decrease of the penalised risk at which a ridge fit ends; recovery itself goes on to rounding. Wide networks
+        whose α is chosen end after a fixed number of steps.
     random_state : int, RandomState or None, default=0
         The same seed gives the same network.
     warm_start : bool, default=False
