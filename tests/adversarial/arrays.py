@@ -215,7 +215,7 @@ STATISTICS = [
     uncertified("fewer rows than parameters", lambda: fit(X[:5], Y[:5])),
     uncertified("sixty copies of three rows", lambda: fit(np.tile(X[:3], (20, 1)), np.tile(Y[:3], 20))),
     uncertified("copies that contradict", lambda: fit(np.vstack([X, X]), np.append(Y, -Y))),
-    uncertified("a constant column", lambda: fit(np.hstack([X, np.ones((60, 1))]))),
+    same("a constant column has the weight 0", lambda: (fit(np.hstack([X, np.ones((60, 1))])).network.W[-1], np.zeros(2))),
     uncertified("a column twice", lambda: fit(np.hstack([X, X[:, :1]]))),
     uncertified("a column of nearly another", lambda: fit(np.hstack([X, X[:, :1] * (1 + 1e-15)]))),
     uncertified("a sum of columns", lambda: fit(np.hstack([X, X.sum(axis=1, keepdims=True)]))),
@@ -334,7 +334,14 @@ OUTPUTS = [
     ),
     refused("moments alone of several outputs", lambda: fit(y=np.stack([Y, 2 * Y], 1), method="tensor", max_work=5), "."),
     uncertified("an output that is noise", lambda: fit(y=np.stack([Y, np.random.default_rng(0).normal(size=60)], 1))),
-    same("two outputs, one of them zero, too wide", lambda: (fit(y=np.stack([Y, 0 * Y], 1), n_units=4).network.n_units, 2)),
+    same(
+        "two outputs, one of them zero, too wide",
+        lambda: (fit(y=np.stack([Y, 0 * Y], 1), n_units=4).network.predict(X)[:, 0], Y),
+    ),
+    same(
+        "two outputs, too wide: two units, or none is claimed",
+        lambda: (len(fit(y=np.stack([Y, 0 * Y], 1), n_units=4).certificate.certified_units) in (0, 2), True),
+    ),
     same("one column is one output", lambda: (answer(), fit(y=Y[:, None]).network.output(0).canonical() and answer(y=Y))),
 ]
 

@@ -76,7 +76,7 @@ def test_rows_above_the_limit_are_those_of_the_hat_matrix(seed: int) -> None:
     assert gauge.size > LIMITS.sketched
     J = np.asarray(gauge.jacobian(X, (X @ net.W + net.b)[:, None, :], Students.of(net)))
     Q, _ = np.linalg.qr(J)
-    high = (Q**2).sum(axis=1) > LIMITS.leverage
+    high = (Q**2).sum(axis=1) > LIMITS.deciding
     deciding = Deciding.of(Information.of(rows, gauge), rng)
     (block,) = rows.map(deciding.without).blocks(200)
     np.testing.assert_array_equal(np.asarray(block.w) == 0.0, high)

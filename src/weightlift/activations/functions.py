@@ -24,7 +24,7 @@ def step(z: Array) -> Array:
 
 def relu(z: Array) -> Array:
     xp = array_namespace(z)
-    return xp.maximum(z, xp.zeros((), dtype=z.dtype, device=namespaces.device(z)))  # a fifth of the time of clip
+    return xp.maximum(z, 0.0) if xp is namespaces.NUMPY else xp.clip(z, 0.0)  # a fifth of the time of NumPy's clip
 
 
 @dataclass(frozen=True)

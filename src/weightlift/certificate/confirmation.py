@@ -81,11 +81,11 @@ class Deciding:
 
     def _on(self, block: Block) -> Array:
         """(m,) one for the rows above, zero for the others."""
-        likely = to_numpy(WhiteRows.of(block, self.gauge, self.sketch).leverage) > 0.25 * LIMITS.leverage
+        likely = to_numpy(WhiteRows.of(block, self.gauge, self.sketch).leverage) > 0.25 * LIMITS.deciding
         on = np.zeros(len(likely))
         if likely.any():
             xp, some = array_namespace(block.X), from_numpy(np.flatnonzero(likely), like=block.y)
             X, y, w = (None if v is None else xp.take(v, some, axis=0) for v in (block.X, block.y, block.w))
             part = replace(block, X=X, y=y, w=w)
-            on[likely] = to_numpy(WhiteRows.of(part, self.gauge, self.half_inverse).leverage) > LIMITS.leverage
+            on[likely] = to_numpy(WhiteRows.of(part, self.gauge, self.half_inverse).leverage) > LIMITS.deciding
         return from_numpy(on, like=block.y)

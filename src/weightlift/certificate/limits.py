@@ -21,6 +21,8 @@ class Limits:
     precision: float = 1e-4  # beyond it nothing is called exact: second-order terms are no longer below 1e-8
     separation: float = 10.0  # precisions by which two units differ, at least
     sketched: int = 24  # directions in which leverages are estimated: one above the limit is missed with probability 1e-4
+    deciding: float = 0.99  # leverage of a row that is an equation of its own: other rows object to a tenth of it at most.
+    # Of n generic rows for p parameters 1 − h is Beta((n − p)/2, p/2): eight rows more leave none beyond it
     weak: float = 1e-6  # share of a unit's coordinates in directions that the rows do not determine
     # held-out rows
     confidence: float = 1e-4  # δ

@@ -75,8 +75,8 @@ def recover(
     of one start; it counts work, not time, so that the same seed gives the same answer. max_time: seconds after which no
     further step begins; the best network so far is then judged and returned, and its certificate says so. callback: called with
     an `Event` at every start, round and answer; an error that it raises ends the recovery. explore: whether quick trials of
-    biases, an offset, a linear part, other φ and other widths follow where it FAILED; the first that is certified is returned,
-    and `trials` ranks them all. rng: the seed.
+    biases, an offset, a linear part, other φ and other widths follow where it FAILED, or certified no unit of rows that it does
+    not explain; the first that is certified is returned, and `trials` ranks them all. rng: the seed.
 
     >>> import weightlift as wl
     >>> truth = wl.teachers.conditioned(8, 3, activation="relu", rng=0)
@@ -90,9 +90,14 @@ def recover(
     rows = open_samples(X, y, sample_weight=sample_weight)
     chance = generator(rng)
     found = recovered(rows, request, chance)
-    if explore and found.certificate.status is Status.FAILED:
+    if explore and _open(found.certificate):
         found = explored(rows, request, found, recovered, chance)
     return replace(_naming_columns(found, rows), rows=rows, call=asked.call(explore=explore, rng=rng))
+
+
+def _open(certificate: Certificate) -> bool:
+    """Whether another model may do better: nothing is known of the units, and the rows are not explained."""
+    return certificate.status is Status.FAILED or not (certificate.certified_units or certificate.explained)
 
 
 def recovered(samples: Samples, request: Request, rng: np.random.Generator) -> Recovery:
