@@ -63,7 +63,7 @@ class Limits:
     searched_widths: int = 4  # widths that are tried, from the units that showed on
     searched_scales: tuple[float, float] = (1.0, 3.0)  # of their rows: units that are off around the centre are on further out
     searches: int = 2  # of each width, the second on twice the rows
-    search_seconds: float = 20.0  # of one: a third of the searches of float32 networks 20-10-1 took more than five
+    search_work: float = 5000.0  # Gauss–Newton steps of one: a third of what `recover` may spend, and the same on any machine
     # what is left, and the polish on all answers
     linear_error: float = 1e-5  # relative, of the units that differences give: a smaller linear part is none
     linear_coarse: float = 1e5  # the same for coarse answers, over their relative error

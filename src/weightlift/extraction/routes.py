@@ -258,7 +258,7 @@ def _searched(
         bias=True,
         offset=True,
         linear=linear,
-        max_time=LIMITS.search_seconds,
+        max_work=LIMITS.search_work,
         rng=rng,
     )
     return Estimate.of(found.network)
