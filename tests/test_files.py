@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -81,3 +82,12 @@ def test_json_that_is_nested_too_deeply_is_a_value_error() -> None:
     assert files.parsed_json(json.dumps({"a": [1]})) == {"a": [1]}
     with pytest.raises(ValueError, match="nested too deeply"):
         files.parsed_json("[" * 200_000)
+
+
+def test_writers_of_one_file_at_once_leave_one_of_their_contents(folder: Path) -> None:
+    path, contents = folder / "net", [bytes([i]) * 4000 for i in range(4)]
+    path.write_bytes(contents[0])
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda i: files.write_atomically(path, contents[i % 4]), range(200)))
+    assert path.read_bytes() in contents
+    assert list(folder.iterdir()) == [path]

@@ -56,11 +56,27 @@ def _link(descriptor: int, path: Path) -> None:
     try:
         os.link(source, path, src_dir_fd=descriptor)  # with a folder named, Python follows the link to the file itself
     except FileExistsError:
-        beside = path.with_name(f".{path.name}.{os.getpid()}.{descriptor}")
+        _replace(source, descriptor, path)
+
+
+def _replace(source: str, descriptor: int, path: Path) -> None:
+    """By one hidden name a file, so that a process that is killed in between leaves one at most, which the next writer takes.
+
+    Writers of the same file at once may rename each other's links: each is whole, and the last one stays."""
+    beside = path.with_name(f".{path.name}.next")
+    while True:
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(beside)  # of a process of that number that was killed between the two lines below
-        os.link(source, beside, src_dir_fd=descriptor)
+            os.unlink(beside)
+        try:
+            os.link(source, beside, src_dir_fd=descriptor)
+            break
+        except FileExistsError:
+            continue
+    try:
         _rename(beside, path)
+    except FileNotFoundError:
+        if not path.exists():
+            raise
 
 
 def _write_named(path: Path, content: bytes) -> None:
@@ -88,7 +104,7 @@ def _rename(temporary: Path, path: Path) -> None:
     try:
         os.replace(temporary, path)
     except BaseException:
-        os.unlink(temporary)
+        temporary.unlink(missing_ok=True)
         raise
 
 
