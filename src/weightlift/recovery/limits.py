@@ -17,7 +17,8 @@ class Limits:
     # four or five units, half of them with noise, in 0.35, 0.40 and 0.67 s
     patient_products: float = 6e9  # in a search whose risk does not halve: some four seconds of a core. Five units of 20
     # inputs at 1.25 rows a parameter, where each round draws lots, take up to 4,200 steps; these are 7,500 of theirs
-    least_patience: float = 0.06  # of max_work: several rounds; planted networks of ten and more units were found in less
+    least_patience: float = 0.06  # of max_work: rounds. Set on three real tables; d = 10, k = 15 … 30 took less. At three
+    # rows a parameter k = 30, d = 60 took 13,500 steps, and may need a larger max_work
     search_slack: float = 1.25  # times as many are not worth a split
     collinear: float = 1e-8  # least eigenvalue of the correlations: below, normal equations in raw columns lose all digits
     least_search_rows: int = 1000  # a search on so many costs nothing yet
