@@ -108,6 +108,25 @@ def test_documentation_is_written_from_a_merged_store(
     assert sorted(path.name for path in (docs / "images" / "reproduction" / "zhong2017").iterdir()) == ["figx.csv", "figx.png"]
 
 
+def page_of(docs: Path) -> str:
+    return (docs / "reproduction.md").read_text()
+
+
+def test_a_page_keeps_what_the_store_has_not(recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From its table, to the same bytes; and says so once the trial is another."""
+    figures.reproduce([recipe], tmp_path / "there", jobs=1)
+    docs, nothing = tmp_path / "docs", tmp_path / "nothing"
+    page.write_docs(tmp_path / "there", docs)
+    before = {path: path.read_bytes() for path in docs.rglob("*.*")}
+    assert len(before) == 4
+    page.write_docs(nothing, docs)
+    assert before == {path: path.read_bytes() for path in docs.rglob("*.*")}
+    assert "earlier states" not in page_of(docs)
+    monkeypatch.setattr(figures, "fingerprint", lambda trial: "another")
+    page.write_docs(nothing, docs)
+    assert "earlier states of the package, which their commands would make anew: zhong2017 figx." in page_of(docs)
+
+
 def test_incomplete_figures_are_left_out_of_the_page(recipe: Recipe, tmp_path: Path) -> None:
     (made,) = figures.reproduce([recipe], tmp_path, jobs=1)
     with Store(tmp_path / figures.CELLS) as store:

@@ -15,7 +15,7 @@ from tests.reproduce.tiny import TINY, run
 
 from weightlift.errors import ArgumentError
 from weightlift.reproduce import PAPERS, Recipe, figures, recipes
-from weightlift.reproduce.recipe import fingerprint
+from weightlift.reproduce.fingerprint import fingerprint
 from weightlift.reproduce.tables import as_csv
 
 ALL = recipes()
@@ -50,7 +50,7 @@ def _keywords(recipe: Recipe) -> tuple[str, ...]:
 
 
 def test_fingerprints_are_the_same_in_another_process() -> None:
-    code = "from weightlift.reproduce import recipe, recipes; print(*(recipe.fingerprint(r.trial) for r in recipes()))"
+    code = "from weightlift.reproduce import fingerprint as f, recipes; print(*(f.fingerprint(r.trial) for r in recipes()))"
     environment = {**os.environ, "PYTHONHASHSEED": "1"}
     there = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert there.stdout.split() == [fingerprint(recipe.trial) for recipe in ALL]

@@ -16,7 +16,8 @@ from types import ModuleType
 import pytest
 
 from weightlift.errors import ArgumentError
-from weightlift.reproduce.recipe import Cell, Trial, fingerprint
+from weightlift.reproduce.fingerprint import fingerprint
+from weightlift.reproduce.recipe import Cell, Trial
 from weightlift.reproduce.store import Store
 from weightlift.reproduce.sweep import Pace, SweepError, sweep
 from weightlift.reproduce.tables import as_csv
@@ -28,7 +29,8 @@ import json, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 import sweep_trials
-from weightlift.reproduce.recipe import Cell, fingerprint
+from weightlift.reproduce.fingerprint import fingerprint
+from weightlift.reproduce.recipe import Cell
 from weightlift.reproduce.store import Store
 from weightlift.reproduce.sweep import sweep
 

@@ -152,21 +152,24 @@ class UnitsDisplay:
         """Match the units of two networks, and draw them.
 
         estimate       a network
+        truth          the one to compare it with
         feature_names  names of the inputs; their numbers where None
+        kind           "strips", "scatter", or "auto": strips where they fit
         ax             axes to draw on; a new figure's where None
         """
         return cls(AlignedUnits.of(estimate, truth), feature_names=feature_names).plot(kind=kind, ax=ax)
 
     @classmethod
     def from_estimator(cls, estimator: Any, truth: Network, *, kind: str = "auto", ax: Axes | None = None) -> UnitsDisplay:
-        """The same for a fitted estimator, under the names of its features.
+        """The same for a fitted estimator beside the truth, under the names of its features.
 
-        ax  axes to draw on; a new figure's where None
+        kind  "strips", "scatter", or "auto": strips where they fit
+        ax    axes to draw on; a new figure's where None
         """
         return cls.from_networks(estimator.network_, truth, feature_names=feature_names(estimator), kind=kind, ax=ax)
 
     def plot(self, *, kind: str = "auto", ax: Axes | None = None) -> UnitsDisplay:
-        """Draw on `ax`, or on a new figure."""
+        """Draw, as "strips", "scatter" or what fits (kind "auto"), on `ax` or on a new figure."""
         if kind not in KINDS:
             raise ArgumentError(f"kind must be one of {KINDS}, not {kind!r}.")
         d, k = self.units.truth.shape

@@ -42,12 +42,13 @@ class ResidualsDisplay:
         """Predict X, and draw what is left of y.
 
         estimator  one that is fitted
+        kind       "predicted" or "quantiles"
         ax         axes to draw on; a new figure's where None
         """
         return cls(y, estimator.predict(X)).plot(kind=kind, ax=ax)
 
     def plot(self, *, kind: str = "predicted", ax: Axes | None = None) -> ResidualsDisplay:
-        """Draw on `ax`, or on a new figure."""
+        """Draw, as "predicted" or "quantiles" (kind), on `ax` or on a new figure."""
         if kind not in KINDS:
             raise ArgumentError(f"kind must be one of {KINDS}, not {kind!r}.")
         self.ax_ = ax = _axes(ax)

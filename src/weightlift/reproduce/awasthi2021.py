@@ -18,7 +18,7 @@ from weightlift.plots import FAINT
 from weightlift.reproduce.fits import Line, Powers
 from weightlift.reproduce.limits import LIMITS
 from weightlift.reproduce.recipe import Claim, Grid, Recipe, Row, every, none_wrong
-from weightlift.reproduce.style import curve
+from weightlift.reproduce.style import curve, key
 from weightlift.reproduce.tables import column, grouped
 
 if TYPE_CHECKING:
@@ -66,8 +66,9 @@ def summarize_starts(trials: list[Row]) -> list[Row]:
 
 def draw_rate(figure: Figure, rows: list[Row]) -> None:
     ax = figure.subplots()
-    for i, (name, label) in enumerate(ROUTES.items()):
-        curve(ax, i, column(rows, "n"), np.maximum(column(rows, name), 1e-16), label=label)
+    for i, name in enumerate(("paper", "joint")):
+        curve(ax, i, column(rows, "n"), column(rows, name), label=ROUTES[name])
+    key(ax, f"recover: at most {np.max(column(rows, 'ours')):.0e}, far below", linestyle="")
     guide = column(rows, "n")
     ax.plot(guide, rows[-1]["joint"] * np.sqrt(guide[-1] / guide), color=FAINT, linestyle=":", label="n^(−1/2)")
     ax.set(xscale="log", yscale="log", xlabel="samples n", ylabel="median error of the worst unit")

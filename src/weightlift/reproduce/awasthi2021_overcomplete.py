@@ -198,9 +198,9 @@ def draw_twins(figure: Figure, rows: list[Row]) -> None:
             ax.bar(labels, height, bottom=base, color=color, hatch=hatch, edgecolor="white", label=name.upper())
             base = base + height
         curve(ax, 4, labels, column(part, "function_found"), color="black", label="function found")
-        ax.set(title="networks with a twin" if twins else "networks without", xlabel="units k", ylim=(0, 1.03))
+        ax.set(title="networks with a twin" if twins else "networks without a twin", xlabel="units k", ylim=(0, 1.03))
     axes[0].set_ylabel("share of networks")
-    axes[1].legend(loc="lower right", frameon=True)
+    axes[1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def claim_twins(rows: list[Row]) -> list[Claim]:

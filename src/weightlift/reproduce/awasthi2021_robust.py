@@ -17,7 +17,7 @@ from weightlift.identifiability.least_order import power_factors
 from weightlift.reproduce.fits import Line
 from weightlift.reproduce.limits import LIMITS
 from weightlift.reproduce.recipe import Claim, Grid, Recipe, Row, every, none_wrong
-from weightlift.reproduce.style import curve
+from weightlift.reproduce.style import curve, key
 from weightlift.reproduce.tables import column, grouped
 
 if TYPE_CHECKING:
@@ -144,8 +144,10 @@ def draw_smoothing(figure: Figure, rows: list[Row]) -> None:
             curve(ax, i, column(own, "tau"), column(own, "median"), label=f"d = {d}, k = {own[0]['k']}")
             color = ax.lines[-1].get_color()
             curve(ax, i, column(own, "tau"), column(own, "least"), linestyle="--", marker="", linewidth=1, color=color)
-        ax.set(title=f"ℓ = {order}; dashed: least of the trials", xlabel="τ", xscale="log", yscale="log")
-        ax.legend()
+        key(ax, "least of the trials", linestyle="--")
+        ax.set(title=f"ℓ = {order}", xlabel="τ", xscale="log", yscale="log")
+        ax.legend(loc="upper left")
+        ax.set_ylim(top=100 * ax.get_ylim()[1])
     axes[0].set_ylabel("s_k of the ℓ-th powers")
 
 

@@ -52,13 +52,14 @@ def _extended(risks: list[float], length: int) -> list[float]:
 
 
 def draw_quartiles(ax: Axes, rows: list[Row], labels: Mapping[str, str]) -> None:
-    """The medians as lines, the quartiles as bands, on a logarithmic axis."""
+    """The medians as lines, the quartiles as bands, on logarithmic axes: a dozen steps are seen beside a thousand."""
     for i, ((name,), part) in enumerate(grouped(rows, "approach")):
         steps = column(part, "step")
         levels = (column(part, level) for level in ("lower_quartile", "median", "upper_quartile"))
         low, middle, high = (np.clip(values, LIMITS.least, 10 * LIMITS.diverged) for values in levels)
         curve(ax, i, steps, middle, marker="", label=labels[name])
         ax.fill_between(steps, low, high, color=ax.lines[-1].get_color(), alpha=0.2, linewidth=0)
+    ax.set_xscale("symlog", linthresh=1.0)  # there is a step 0
     ax.set(yscale="log", xlabel="step")
 
 

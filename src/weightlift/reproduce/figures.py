@@ -15,6 +15,7 @@ import numpy as np
 from weightlift._version import __version__
 from weightlift.files import write_atomically
 from weightlift.reproduce import progress, style, tables
+from weightlift.reproduce.fingerprint import fingerprint
 from weightlift.reproduce.recipe import Claim, Recipe, Row
 from weightlift.reproduce.store import RunRecord, Store
 from weightlift.reproduce.sweep import SweepError, sweep
@@ -32,6 +33,12 @@ class Reproduction:
     claims: list[Claim]
     cells: int
     seconds: float  # CPU, of all cells
+    code: str  # fingerprint of the trial when they ran
+
+    @property
+    def current(self) -> bool:
+        """Whether the trial, and what it calls, is still what made the figure."""
+        return self.code == fingerprint(self.recipe.trial)
 
     @property
     def command(self) -> str:
@@ -95,7 +102,8 @@ def completed(chosen: Iterable[Recipe], out: Path, run: RunRecord | None = None)
             trials = store.rows(cells)
             if len(trials) == len(cells):
                 rows = recipe.summarize(trials)
-                found.append(Reproduction(recipe, last, rows, recipe.claims(rows), len(cells), store.seconds(cells)))
+                cost = (len(cells), store.seconds(cells))
+                found.append(Reproduction(recipe, last, rows, recipe.claims(rows), *cost, cells[0].code))
     return found
 
 

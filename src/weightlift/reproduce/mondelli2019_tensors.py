@@ -66,8 +66,9 @@ def draw_decomposition(figure: Figure, rows: list[Row]) -> None:
                 values[ratios.index(row["k/d"]), inputs.index(row["d"])] = row["found"]
         heat(ax, inputs, ratios, values, low=0, high=1, label="share found" if ax is axes[-1] else "")
         bound = [_unique(d, order) / d for d in inputs]
-        ax.plot(range(len(inputs)), np.interp(bound, ratios, range(len(ratios))), color="white", marker="o", markersize=3)
-        ax.set(title=f"{method.replace('_', ' ')}, order {order}", xlabel="d")
+        steps = [*ratios, 2 * ratios[-1] - ratios[-2]]  # a bound beyond the last ratio leaves the picture
+        ax.plot(range(len(inputs)), np.interp(bound, steps, range(len(steps))), color="white", marker="o", markersize=3)
+        ax.set(ylim=(-0.5, len(ratios) - 0.5), title=f"{method.replace('_', ' ')}, order {order}", xlabel="d")
     axes[0].set_ylabel("components k / d")
 
 

@@ -1,13 +1,16 @@
 """The page of a reproduction: every figure with the claims that it bears out or not, as Markdown and as HTML.
 
 write_page(out)          out/index.md and out/index.html beside the figures
-write_docs(out, docs)    docs/reproduction.md with its images in docs/images/reproduction, from the same store
+write_docs(out, docs)    docs/reproduction.md with its images in docs/images/reproduction, from the same store; a figure that it
+                         has not is drawn from the table that is there, and named if an earlier state of the package made it
 """
 
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 
@@ -15,6 +18,10 @@ from weightlift.files import write_atomically
 from weightlift.reproduce import recipes
 from weightlift.reproduce.figures import Reproduction, completed, write_files
 from weightlift.reproduce.recipe import VERDICTS, Claim
+from weightlift.reproduce.store import RunRecord
+from weightlift.reproduce.tables import from_csv
+
+RUNS = "runs.json"
 
 INTRODUCTION = (
     "Figures of four papers on one-hidden-layer networks, and Weightlift's own, each with the claims that it should bear out "
@@ -36,15 +43,32 @@ def write_page(out: Path) -> None:
 
 
 def write_docs(out: Path, docs: Path) -> list[Reproduction]:
-    """reproduction.md and its images; the tables go beside the images."""
-    made = completed(recipes(), out)
+    """reproduction.md and its images; beside the images the tables, and the runs that made them."""
+    images = docs / "images" / "reproduction"
+    new = {one.recipe.name: one for one in completed(recipes(), out)}
+    found = {one.recipe.name: one for one in _recorded(images)} | new
+    made = [found[recipe.name] for recipe in recipes() if recipe.name in found]
     for one in made:
-        folder = docs / "images" / "reproduction" / one.recipe.paper
+        folder = images / one.recipe.paper
         write_files(one, folder)
         (folder / f"{one.recipe.figure}.pdf").unlink(missing_ok=True)
+    runs = [{**asdict(one.run), "cells": one.cells, "seconds": round(one.seconds, 1), "code": one.code} for one in made]
+    write_atomically(images / RUNS, (json.dumps(runs, indent=1) + "\n").encode())
     page = markdown(made, lambda m: f"images/reproduction/{m.recipe.paper}/{m.recipe.figure}", pdf=False)
     write_atomically(docs / "reproduction.md", page.encode())
     return made
+
+
+def _recorded(images: Path) -> Iterator[Reproduction]:
+    """What an earlier page had, from its tables."""
+    known = {recipe.name: recipe for recipe in recipes()}
+    for record in json.loads((images / RUNS).read_text("utf-8")) if (images / RUNS).is_file() else []:
+        cost = [record.pop(name) for name in ("cells", "seconds", "code")]
+        run = RunRecord(**record)
+        recipe = known.get(f"{run.paper} {run.figure}")
+        if recipe is not None:
+            rows = from_csv((images / run.paper / f"{run.figure}.csv").read_text("utf-8"))
+            yield Reproduction(recipe, run, rows, recipe.claims(rows), *cost)
 
 
 def markdown(made: list[Reproduction], path: Callable[[Reproduction], str], *, pdf: bool = True) -> str:
@@ -85,16 +109,24 @@ def as_html(made: list[Reproduction]) -> str:
 
 
 def _overview(made: list[Reproduction]) -> list[str]:
-    lines = [_count(made), "", "| figure | size | claims that held |", "|---|---|---|"]
+    lines = [_count(made), *_earlier(made), "", "| figure | size | trials | claims that held |", "|---|---|---|---|"]
     for one in made:
         held, judged = _held(one.claims)
-        lines.append(f"| {one.recipe.name}: {one.recipe.title} | {one.run.size} | {held} of {judged} |")
+        lines.append(f"| {one.recipe.name}: {one.recipe.title} | {one.run.size} | {one.cells:,} | {held} of {judged} |")
     return lines
 
 
+def _earlier(made: list[Reproduction]) -> list[str]:
+    names = [one.recipe.name for one in made if not one.current]
+    words = "Made by earlier states of the package, which their commands would make anew"
+    return ["", f"The line under a figure says what made it, where and when. {words}: {', '.join(names)}."] if names else []
+
+
 def _count(made: list[Reproduction]) -> str:
-    held, judged = _held([claim for one in made for claim in one.claims])
-    return f"{len(made)} figures; {held} of {judged} claims held."
+    claims = [claim for one in made for claim in one.claims]
+    held, judged = _held(claims)
+    rest = f" The {judged - held} others, and {len(claims) - judged} that a grid cannot tell, have their cause beside them."
+    return f"{len(made)} figures; {held} of {judged} claims held." + (rest if len(claims) > held else "")
 
 
 def _held(claims: list[Claim]) -> tuple[int, int]:

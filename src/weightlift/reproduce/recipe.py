@@ -1,6 +1,6 @@
 """What a figure is: a grid of points, a trial at each, a summary of the trials, a drawing, and the claims that it bears out.
 
-A *cell* is one trial at one point. Its key is a hash of the trial's source, of the package that it calls, of the point, the
+A *cell* is one trial at one point. Its key is a hash of the trial's source, of what of the package it calls, of the point, the
 number of the trial and the seed: a changed recipe or a changed algorithm has other keys, so that no old number is shown for
 it, and figures that share a trial share its cells. Its random numbers depend on the point, the trial's number and the seed
 alone: not on the order of work, nor on the rest of the grid.
@@ -8,22 +8,16 @@ alone: not on the order of work, nor on the rest of the grid.
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 import itertools
-import json
-import re
-import types
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
-from pathlib import Path
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import weightlift
 from weightlift.errors import ArgumentError
+from weightlift.reproduce.fingerprint import digest, fingerprint
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -141,64 +135,7 @@ class Cell:
 
     @cached_property
     def key(self) -> str:
-        return _digest([self.code, self.point, self.trial, self.seed])
+        return digest([self.code, self.point, self.trial, self.seed])
 
     def rng(self) -> np.random.Generator:
-        return np.random.default_rng(int(_digest([self.point, self.trial, self.seed]), 16))
-
-
-def fingerprint(trial: Trial) -> str:
-    """A hash of the trial's source and of all functions, classes and constants of the recipes that it uses, at any depth, and
-    of the package's own sources but for the rooms that compute no number of a trial."""
-    seen: dict[str, str] = {"weightlift": _package()}
-    _collect(trial, seen)
-    return _digest(sorted(seen.items()))
-
-
-SHOWING = ("cli", "export", "plots", "report", "reproduce")  # rooms that show, write and draw
-
-
-@cache
-def _package() -> str:
-    root = Path(weightlift.__file__).parent
-    sources = sorted(path.relative_to(root).as_posix() for path in root.rglob("*.py"))
-    return _digest([[name, (root / name).read_text("utf-8")] for name in sources if name.partition("/")[0] not in SHOWING])
-
-
-def _collect(thing: Any, seen: dict[str, str]) -> None:
-    name = f"{thing.__module__}.{thing.__qualname__}"
-    if name in seen:
-        return
-    seen[name] = inspect.getsource(thing)
-    home = thing.__module__.rpartition(".")[0]
-    for used, value in _globals_used(thing):
-        if isinstance(value, types.FunctionType | type):
-            if value.__module__ == thing.__module__ or (home and value.__module__.rpartition(".")[0] == home):
-                _collect(value, seen)
-        elif isinstance(value, bool | int | float | str | tuple | list | dict | set | frozenset | np.ndarray):
-            seen[f"{name}.{used}"] = _written(value)
-
-
-def _written(value: Any) -> str:
-    """A constant as text that is the same in every process: without addresses, sets in order."""
-    text = repr(sorted(value, key=repr)) if isinstance(value, set | frozenset) else repr(value)
-    return re.sub(r" at 0x[0-9a-f]+", "", text)
-
-
-def _globals_used(thing: Any) -> Iterator[tuple[str, Any]]:
-    for function in [thing] if isinstance(thing, types.FunctionType) else vars(thing).values():
-        if not isinstance(function, types.FunctionType):
-            continue
-        for name in sorted(_names(function.__code__)):
-            if name in function.__globals__:
-                yield name, function.__globals__[name]
-
-
-def _names(code: types.CodeType) -> set[str]:
-    """The names in a function, and in those inside it."""
-    inner = [_names(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
-    return set(code.co_names).union(*inner)
-
-
-def _digest(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+        return np.random.default_rng(int(digest([self.point, self.trial, self.seed]), 16))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from weightlift.plots import FAINT, INK, PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 MARKERS = "osD^vP*X"
@@ -55,14 +57,35 @@ def canvas(width: float, height: float, title: str) -> Iterator[Figure]:
 
 def content(figure: Figure, kind: str) -> bytes:
     """The file's bytes; kind is "png" or "pdf"."""
+    for axis in (axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis) if axis.get_scale() == "log"):
+        _label_powers(axis)
     buffer = io.BytesIO()
     figure.savefig(buffer, format=kind, **SAVING[kind])
     return buffer.getvalue()
 
 
+def _label_powers(axis: Axis) -> None:
+    """Powers of ten alone where there are two of them; else 1, 2 and 5 times them, as plain numbers."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
+
+    low, high = sorted(axis.get_view_interval())
+    fixed = isinstance(axis.get_major_locator(), FixedLocator)
+    if not fixed and math.floor(math.log10(high)) - math.ceil(math.log10(low)) < 1:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(FuncFormatter(lambda value, place: f"{value:,g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def key(ax: Axes, label: str, **options: Any) -> None:
+    """An entry of the legend for a kind of line that several curves share."""
+    chosen: dict[str, Any] = {"color": INK, "linewidth": 1.0, **options}
+    ax.plot([], [], label=label, **chosen)
+
+
 def curve(ax: Axes, i: int, x: Any, y: Any, **options: Any) -> None:
-    """The i-th of several curves: colour and marker say so both."""
-    chosen = {"color": PALETTE[i % len(PALETTE)], "marker": MARKERS[i % len(MARKERS)], **options}
+    """The i-th of several curves: colour and marker say so both; the first are larger, to be seen beneath others."""
+    sizes = {"markersize": max(6.5 - 0.8 * i, 4.0), "linewidth": max(2.2 - 0.3 * i, 1.2)}
+    chosen: dict[str, Any] = {"color": PALETTE[i % len(PALETTE)], "marker": MARKERS[i % len(MARKERS)], **sizes, **options}
     ax.plot(x, y, **chosen)
 
 

@@ -11,6 +11,8 @@ import numpy as np
 
 from weightlift.reproduce.recipe import Row
 
+WORDS = {"": None, "True": True, "False": False}
+
 
 def grouped(rows: list[Row], *names: str) -> Iterator[tuple[tuple[Any, ...], list[Row]]]:
     """Rows that agree in these columns together, in the order of their first.
@@ -37,3 +39,23 @@ def as_csv(rows: list[Row]) -> str:
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
+
+
+def from_csv(text: str) -> list[Row]:
+    """The rows that `as_csv` wrote, with their types.
+
+    >>> from_csv(as_csv([{"d": 5, "bias": None, "share": 0.1, "twins": True, "route": "search"}]))
+    [{'d': 5, 'bias': None, 'share': 0.1, 'twins': True, 'route': 'search'}]
+    """
+    return [{name: _value(value) for name, value in row.items()} for row in csv.DictReader(io.StringIO(text))]
+
+
+def _value(text: str) -> Any:
+    if text in WORDS:
+        return WORDS[text]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

@@ -14,7 +14,7 @@ import weightlift as wl
 from weightlift.plots import FAINT
 from weightlift.reproduce.limits import LIMITS
 from weightlift.reproduce.recipe import Claim, Grid, Recipe, Row, every
-from weightlift.reproduce.style import curve
+from weightlift.reproduce.style import curve, key
 from weightlift.reproduce.tables import column, grouped
 
 if TYPE_CHECKING:
@@ -69,7 +69,8 @@ def draw_certified(figure: Figure, rows: list[Row]) -> None:
             curve(ax, i, x, column(part, "right"), linestyle=":", marker="", linewidth=1.2)
         ax.axhline(1.0, color=FAINT, linewidth=0.6)
         ax.set(xlabel=label, xscale="linear" if axis == "width" else "log", ylim=(-0.03, 1.05))
-    axes[0].set_ylabel("share certified; dotted: right")
+    key(axes[0], "right, certified or not", linestyle=":")
+    axes[0].set_ylabel("share certified")
     axes[0].legend()
 
 

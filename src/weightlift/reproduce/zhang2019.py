@@ -17,11 +17,10 @@ from weightlift.learning import learn_relu
 from weightlift.reproduce.convergence import at_step, draw_quartiles, quartiles, rate, rates_in_words, steps_to, thinned
 from weightlift.reproduce.fits import Line
 from weightlift.reproduce.recipe import Claim, Grid, Recipe, Row, every, none_wrong
-from weightlift.reproduce.style import curve
+from weightlift.reproduce.style import curve, key
 from weightlift.reproduce.tables import column, grouped
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 STEP = 0.5
@@ -89,7 +88,7 @@ def draw_descent(figure: Figure, rows: list[Row]) -> None:
     ax = figure.subplots()
     draw_quartiles(ax, rows, STARTS)
     ax.set(ylabel="loss, relative to ½ E y²", xlim=(0, ITERATIONS), ylim=(1e-20, 10))
-    ax.legend()
+    ax.legend(loc="lower right", bbox_to_anchor=(0.88, 0.0))
 
 
 def claim_descent(rows: list[Row]) -> list[Claim]:
@@ -235,21 +234,19 @@ def _standard_error(values: np.ndarray) -> float:
 
 def draw_noise(figure: Figure, rows: list[Row]) -> None:
     axes = figure.subplots(1, 2, sharey=True)
-    for ax, (method, label) in zip(axes, (("paper", "zhang2019; dashed: medians"), ("ours", "Weightlift")), strict=True):
+    for ax, (method, label) in zip(axes, (("paper", "zhang2019"), ("ours", "Weightlift")), strict=True):
         for i, ((d,), part) in enumerate(grouped(rows, "d")):
             curve(ax, i, column(part, "n/d"), column(part, method), label=f"d = {d}")
             if method == "paper":
                 median = np.sqrt(column(part, "paper_median_squared"))
                 curve(ax, i, column(part, "n/d"), median, linestyle="--", markerfacecolor="white", linewidth=1)
-            _bound(ax, part, label="√ Cramér–Rao bound" if i == 2 else None)
+            bound = np.sqrt(column(part, "bound"))
+            ax.plot(column(part, "n/d"), bound, color="black", linewidth=0.9, linestyle=":", zorder=5)
         ax.set(title=label, xlabel="N/d", xscale="log", yscale="log")
+    key(axes[1], "medians", linestyle="--", marker="o", markerfacecolor="white")
+    key(axes[1], "√ Cramér–Rao bound", linestyle=":", color="black")
     axes[0].set_ylabel("error ‖W − W* M‖")
     axes[1].legend()
-
-
-def _bound(ax: Axes, rows: list[Row], label: str | None) -> None:
-    bound = np.sqrt(column(rows, "bound"))
-    ax.plot(column(rows, "n/d"), bound, color="black", linewidth=0.9, linestyle=":", label=label, zorder=5)
 
 
 def claim_noise(rows: list[Row]) -> list[Claim]:
