@@ -128,37 +128,72 @@ def unit_error(found: wl.Network, truth: wl.Network) -> float:
     return float(gaps[i, j].max()) if len(i) == found.n_units else np.inf
 
 
-def impostor(seed: int) -> tuple[str, bool]:
-    """An oracle that is no such network, and whether it was certified."""
+ASKED = ("relu", "leaky_relu", "tanh", "sigmoid", "gelu", "silu", "softplus", "erf", "sine", "auto")
+SAME = ({"relu", "leaky_relu"}, {"tanh", "sigmoid"})  # one is the other, with a linear part or an offset
+
+
+def impostor(seed: int) -> tuple[str, str, bool]:
+    """An oracle that is no network of the kind asked for: its kind, the activation asked for, and whether it was certified.
+
+    Kinds change fastest, then activations, then whether the width is given: 240 seeds in a row have each of them once.
+    """
     rng = np.random.default_rng(seed)
-    d = int(rng.integers(2, 9))
-    net = lambda i, o, k, phi="relu": wl.Network(  # noqa: E731
-        rng.standard_normal((i, k)), rng.standard_normal((k, o)), rng.standard_normal(k), rng.standard_normal(o), phi
-    )
-    first, second, other = net(d, 5, 4), net(5, 1, 3), net(d, 1, 3, "tanh")
+    kinds = _impostors(rng)
+    turn, kind = divmod(seed, len(kinds))
+    turn, phi = turn // len(ASKED), ASKED[turn % len(ASKED)]
+    name = list(kinds)[kind]
+    arguments: dict[str, Any] = {"n_units": "auto" if turn % 2 else 4}
+    oracle, d = kinds[name]
+    if name == "too wide":
+        hidden = "relu" if phi == "auto" else phi
+        oracle, arguments = _random(rng, d, 1, 5, hidden).predict, {"n_units": 4}
+    elif name == "other φ":
+        same = next((group for group in SAME if phi in group), {phi})
+        others = ["elu", "squared_relu"] if phi == "auto" else [name for name in (*ASKED[:-1], "elu") if name not in same]
+        oracle = _random(rng, d, 1, 3, str(rng.choice(others))).predict
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            found = wl.extract(_single(oracle), d, activation=phi, budget=5_000, rng=seed, **arguments)
+        except wl.errors.OracleError:  # a constant, say
+            return name, phi, False
+    return name, phi, bool(found.certificate)
+
+
+def _impostors(rng: np.random.Generator) -> dict[str, tuple[Callable[[np.ndarray], np.ndarray], int]]:
+    """Kinds of oracles that are no network with one hidden layer of one φ, with their inputs."""
+    d = int(rng.integers(2, 8))
+    first, second = _random(rng, d, 5, 4), _random(rng, 5, 1, 3)
     X = rng.standard_normal((500, d))
     while not _bends(second, first.predict(X)):  # else the two layers are one
-        second = net(5, 1, 3)
-    kinds: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-        "deep": lambda X: second.predict(first.predict(X))[:, 0],
-        "mixed": lambda X: first.predict(X)[:, 0] + other.predict(X)[:, 0],
+        second = _random(rng, 5, 1, 3)
+    bent, deeper = _random(rng, d, 5, 4, "tanh"), _random(rng, 5, 1, 3, "tanh")
+    smooth, wave = _random(rng, d, 1, 2, "gelu"), _random(rng, d, 1, 2, "sine")
+    oracles: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+        "deep": lambda X: second.predict(first.predict(X)),
+        "deep tanh": lambda X: deeper.predict(bent.predict(X)),
+        "mixed": lambda X: first.predict(X)[:, 0] + bent.predict(X)[:, 0],
+        "mixed smooth": lambda X: smooth.predict(X)[:, 0] + wave.predict(X)[:, 0],
         "tree": lambda X: 1.0 * (X[:, 0] > 0.2) + 2.0 * (X[:, 1] > 0) * (X[:, -1] > 0.5),
         "polynomial": lambda X: X[:, 0] * X[:, 1] + X[:, -1] ** 3,
         "product": lambda X: first.predict(X)[:, 0] * first.predict(X)[:, 1],
         "maximum": lambda X: first.predict(X).max(axis=1),
-        "nearest": lambda X: np.linalg.norm(X - 0.3, axis=1),
-        "rounded": lambda X: np.round(first.predict(X)[:, 0], 1),
-        "other φ": lambda X: other.predict(X)[:, 0],
+        "distance": lambda X: np.linalg.norm(X - 0.3, axis=1),
         "wave": lambda X: np.sin(X @ np.arange(1, d + 1)) * X[:, 0],
+        "too wide": first.predict,
+        "other φ": first.predict,
     }
-    name = list(kinds)[seed % len(kinds)]
-    phi = "relu" if name == "other φ" else ["relu", "auto", "leaky_relu"][seed // len(kinds) % 3]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return name, bool(wl.extract(kinds[name], d, activation=phi, budget=20_000, rng=seed).certificate)
-        except wl.errors.OracleError:  # a constant, say
-            return name, False
+    return {name: (oracle, d) for name, oracle in oracles.items()}
+
+
+def _random(rng: np.random.Generator, d: int, m: int, k: int, phi: str = "relu") -> wl.Network:
+    return wl.Network(
+        rng.standard_normal((d, k)), rng.standard_normal((k, m)), rng.standard_normal(k), rng.standard_normal(m), phi
+    )
+
+
+def _single(oracle: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda X: oracle(X).reshape(len(X))
 
 
 def _bends(network: wl.Network, X: np.ndarray) -> bool:
@@ -179,7 +214,7 @@ def main(arguments: list[str] | None = None) -> int:
     with ProcessPoolExecutor(options.jobs) as pool:
         if options.impostors:
             verdicts = list(pool.map(impostor, range(first, first + options.impostors)))
-            wrong = [name for name, certified in verdicts if certified]
+            wrong = [verdict[:2] for verdict in verdicts if verdict[2]]
             print(f"{len(verdicts)} oracles that are no such networks, first seed {first}: {len(wrong)} certified {wrong}")
             return int(bool(wrong))
         print(f"first seed {first}\n| oracle | queries a parameter | asked | error | asked | prediction | status | s | met |")

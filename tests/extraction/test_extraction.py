@@ -5,6 +5,7 @@ import pytest
 from tests.extraction.boxes import error, network
 
 import weightlift as wl
+from weightlift.certificate import Topic
 from weightlift.errors import ArgumentError, OracleError
 
 
@@ -16,6 +17,16 @@ def test_several_outputs_need_fewer_queries(name):
     assert found.network.predict(np.ones((2, 12))).shape == (2, 5)
     assert found.certificate
     assert found.queries < 1.6 * (12 * 6 + 6 + 6 * 5 + 5)
+
+
+def test_the_law_of_the_rows_is_assumed_of_tables_and_known_of_queries():
+    truth = network(4, 3, 1)
+    queried, given = wl.extract(truth.predict, 4).certificate, wl.certify(truth, *wl.draw(truth, 200, rng=0))
+    assert queried
+    assert "density" not in queried.headline
+    assert [s.mark for s in queried.statements if s.topic is Topic.LAW] == ["PROVED"]
+    assert "if the rows were drawn from a density" in given.headline
+    assert [s.mark for s in given.statements if s.topic is Topic.LAW] == ["ASSUMED"]
 
 
 def test_wider_than_allowed():

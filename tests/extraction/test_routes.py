@@ -1,16 +1,12 @@
 """Routes: φ need not be known, and what is no network is not certified."""
 
-from dataclasses import replace
+import time
 
 import numpy as np
 import pytest
 from tests.extraction.boxes import error, network
 
 import weightlift as wl
-from weightlift.extraction.estimate import Estimate, Frame
-from weightlift.extraction.first_look import first_look
-from weightlift.extraction.routes import _needed
-from weightlift.samples.oracle import Oracle
 
 
 @pytest.mark.parametrize("name", ["relu", "tanh"])
@@ -73,11 +69,22 @@ def test_further_rows_take_part_in_the_fit():
     assert error(found.network, truth) < 1e-13
 
 
-def test_more_smooth_units_than_inputs():
-    truth = network(3, 4, 0, "tanh")
-    found = wl.extract(truth.predict, 3, n_units=4, activation="tanh")
-    assert found.certificate
-    assert error(found.network, truth) < 1e-9
+def test_max_time_ends_a_search_and_keeps_what_was_seen():
+    began = time.perf_counter()
+    found = wl.extract(lambda X: np.sin(X[:, 0] * X[:, 1]) + X[:, 2] ** 3 * X[:, 3], 4, activation="tanh", max_time=0.5)
+    assert not found.certificate
+    assert time.perf_counter() - began < 30
+
+
+def test_a_slow_box_keeps_its_units():
+    def slow(X):
+        time.sleep(0.01 * len(X))
+        return truth.predict(X)
+
+    truth = network(6, 4, 0)
+    found = wl.extract(slow, 6, max_time=1.0)
+    assert not found.certificate
+    assert "max_time" in found.certificate.reasons[0]
 
 
 def test_units_seen_before_the_budget_ended_are_kept():
@@ -113,16 +120,3 @@ def test_a_small_budget_keeps_the_hyperplanes_it_paid_for(activation, budget, le
     cosines = np.abs(np.divide(*[(planes[0].T @ planes[1]), np.outer(*(np.linalg.norm(P, axis=0) for P in planes))]))
     assert found.network.n_units >= least
     assert (cosines.max(axis=1) > 1 - 1e-10).all()
-
-
-def test_units_that_others_make_up_for_are_dropped():
-    truth = Estimate.of(network(5, 3, 1))
-    twice = truth.joined(replace(Estimate.of(network(5, 3, 1)), V=0 * truth.V, c=0 * truth.c))
-    wide = replace(twice, A=twice.A * np.array([0.3, 1.0, 0.5, 0.7, 0.0, 0.5])[:, None])
-    oracle = Oracle(network(5, 3, 1).predict, 5)
-    probe, _ = first_look(oracle, Frame(np.zeros(5), np.ones(5)), np.random.default_rng(0))
-    xi = np.random.default_rng(1).standard_normal((60, 5))
-    rows = xi, probe.ask(xi)
-    found = _needed(probe, wide, rows, linear=False)
-    assert found.k == 3
-    np.testing.assert_allclose(found(xi), rows[1], rtol=1e-10, atol=1e-10)

@@ -26,6 +26,15 @@ def test_frames_lend_their_names(library: str) -> None:
         assert found.network.predict(X).shape == ((60,) if found.network.a.ndim == 1 else (60, 1))
 
 
+def test_names_stay_with_rows_that_are_split_mapped_and_kept() -> None:
+    pandas = optional("pandas")
+    X, y = wl.draw(wl.Network([[1.0], [-0.5]]), 60, rng=0)
+    rows = samples.open(pandas.DataFrame({"age": X[:, 0], "bmi": X[:, 1]}), pandas.Series(y, name="load"))
+    first, _ = rows.split(0.5, 0.5, seed=0)
+    for part in (first.persist(), rows.map(samples.Scaling.shift(np.ones(2))).persist()):
+        assert samples.columns.columns_of(part) == Columns(("age", "bmi"), ("load",))
+
+
 def test_names_that_are_numbers_or_twice_there_are_none() -> None:
     pandas = optional("pandas")
     X = np.arange(6.0).reshape(3, 2)

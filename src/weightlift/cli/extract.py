@@ -20,7 +20,7 @@ from weightlift.cli.console import (
     print_parts,
     working,
 )
-from weightlift.cli.report import network_json, network_table, verdict
+from weightlift.cli.report import certificate_json, network_json, network_table, verdict
 
 SUFFIXES = (".safetensors",)
 
@@ -89,7 +89,7 @@ def extract(
         print_json(_json(found, None if unwritten else out))
     else:
         cost = f"{found.queries} queries in {found.calls} calls, {found.replayed} from the journal, {found.seconds:.1f} s."
-        lines = [cost, *found.notes, *(f"Not seen: {sentence}." for sentence in found.unseen)]
+        lines = [cost, *found.remarks, *(f"Not seen: {sentence}." for sentence in found.unseen)]
         print_parts(network_table(found.network), "\n".join(lines), verdict(found.certificate))
     if unwritten:
         raise unwritten
@@ -123,7 +123,7 @@ def _oracle(model: str) -> Any:
 
         return from_safetensors(model).predict
     module, colon, name = model.partition(":")
-    if not colon or not name:
+    if not module or not colon or not name:
         raise typer.BadParameter(f"{model!r} must be a file .onnx or .safetensors, or package.module:function.")
     sys.path.insert(0, "")  # as `python -m` does: modules of the working directory
     try:
@@ -136,9 +136,7 @@ def _oracle(model: str) -> Any:
 
 def _json(found: Any, out: Path | None) -> dict[str, Any]:
     return {
-        "certified": bool(found.certificate),
-        "status": found.certificate.status.name,
-        "reasons": found.certificate.reasons,
+        **certificate_json(found.certificate),
         "precision": found.precision,
         "network": network_json(found.network),
         "queries": found.queries,

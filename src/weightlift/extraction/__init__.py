@@ -7,6 +7,7 @@ Needs    answers of a network with one hidden layer; if they are not, the certif
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable
@@ -33,9 +34,10 @@ from weightlift.extraction.routes import (
     derivatives_route,
     from_nothing,
     lines_route,
-    samples_route,
     with_rows,
+    with_weak_units,
 )
+from weightlift.extraction.searches import samples_route
 from weightlift.samples import Samples
 from weightlift.samples import open as open_samples
 from weightlift.samples.oracle import Oracle, check_settings
@@ -80,7 +82,7 @@ def extract(
     ('EXACT', 3, True)
     """
     request = ExtractionRequest.of(n_inputs, n_units, activation, linear, center, scale, rng)
-    check_settings(budget, batch_size, retries, max_time)
+    check_settings(budget, batch_size, retries, max_time, callback)
     request.check_budget(budget)
     box = Oracle(as_function(oracle), request.n_inputs, budget, batch_size, retries, journal, max_time, callback)
     try:
@@ -98,13 +100,7 @@ def _extracted(box: Oracle, request: ExtractionRequest, began: float) -> Extract
         found = _found(probe, request)
     except BudgetError as error:
         found = from_nothing(probe, request.activation or activations.get("relu"), f"The budget is spent: {error}")
-    found, certificate, fresh = _judged(found, probe, request)
-    for _ in range(LIMITS.further):
-        more = int(min(LIMITS.further_rows * len(found.xi), box.left))
-        if certificate or not found.explained or more < 1:
-            break
-        found = with_rows(found, probe, more, request.linear, request.rng)
-        found, certificate, fresh = _judged(found, probe, request)
+    found, certificate, fresh = _proved(found, probe, request)
     network = found.estimate.network(request.frame)
     if not found.explained and (change := changed(box, probe)):
         certificate = certificate.refused(change)
@@ -124,6 +120,26 @@ def _extracted(box: Oracle, request: ExtractionRequest, began: float) -> Extract
         found.notes,
         _unseen(found, probe, request),
     )
+
+
+def _proved(found: Found, probe: Probe, request: ExtractionRequest) -> tuple[Found, Certificate, Samples]:
+    """The certificate, on more rows where it finds too few; and on rows of their own for units that coarse answers hide."""
+    judged = _judged(found, probe, request)
+    with contextlib.suppress(BudgetError):  # what was judged before stands
+        for _ in range(LIMITS.further):
+            found, certificate, _ = judged
+            more = int(min(LIMITS.further_rows * len(found.xi), probe.oracle.left))
+            if certificate or not found.explained or more < 1:
+                break
+            named = [s.units for s in certificate.statements if not s.holds and s.units]  # the fewest are those that lack rows
+            units = min(named, key=len, default=())
+            judged = _judged(with_rows(found, probe, more, request.linear, request.rng, units), probe, request)
+        found, certificate, _ = judged
+        if certificate and probe.quantum.coarse and certificate.precision is not None:
+            exacter = with_weak_units(found, probe, certificate.precision, request.linear, request.rng)
+            again = judged if exacter is found else _judged(exacter, probe, request)
+            judged = again if again[1] else judged
+    return judged
 
 
 def _judged(found: Found, probe: Probe, request: ExtractionRequest) -> tuple[Found, Certificate, Samples]:

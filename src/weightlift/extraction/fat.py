@@ -18,7 +18,7 @@ Ask = Callable[[np.ndarray], np.ndarray]
 
 def wide_gradient(ask: Ask, point: np.ndarray, normals: np.ndarray, places: np.ndarray, side: np.ndarray) -> np.ndarray | None:
     """(d, m): the gradient in the cell on these sides of the hyperplanes; None where it is narrow all around the point."""
-    found = _wide_point(point, normals, places, side)
+    found = wide_point(point, normals, places, side)
     if found is None:
         return None
     height = side * (found @ normals + places)  # > 0
@@ -31,7 +31,7 @@ def wide_gradient(ask: Ask, point: np.ndarray, normals: np.ndarray, places: np.n
     return np.asarray((Y[1:] - Y[0]) / H[:, None])
 
 
-def _wide_point(point: np.ndarray, normals: np.ndarray, places: np.ndarray, side: np.ndarray) -> np.ndarray | None:
+def wide_point(point: np.ndarray, normals: np.ndarray, places: np.ndarray, side: np.ndarray) -> np.ndarray | None:
     """A point whose distance from every hyperplane, on its side, is one of a few; by least moves along those too near."""
     for distance in LIMITS.wide_distances:
         x = point.copy()

@@ -35,7 +35,7 @@ def first_look(oracle: Oracle, frame: Frame, rng: np.random.Generator) -> tuple[
 def changed(oracle: Oracle, probe: Probe) -> str | None:
     """Whether some early rows are answered otherwise at the end, in words; None where not, or where the budget is spent."""
     X, Y = (part[LIMITS.first_queries : LIMITS.first_queries + LIMITS.asked_twice] for part in oracle.rows)
-    if oracle.left < len(X) or not len(X):
+    if oracle.left < len(X) or oracle.seconds_left <= 0 or not len(X):
         return None
     gap = np.abs(oracle.ask(X, anew=True) - Y).max(axis=1)
     if (gap <= 2 * probe.bounds(probe.frame.into(X))).all():

@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from weightlift.extraction.estimate import Estimate
+from weightlift.extraction.fat import wide_point
 from weightlift.extraction.limits import LIMITS
 from weightlift.identifiability.parameters import parameters_of_shape
 
@@ -36,15 +37,35 @@ def degrees_of_freedom(estimate: Estimate) -> int:
     return parameters_of_shape(*shape, bias=True, offset=True, linear=bool(estimate.V.any()), n_outputs=len(estimate.c))
 
 
-def fresh_rows(n: int, estimate: Estimate, rng: np.random.Generator) -> np.ndarray:
-    """(n, d) standardised rows."""
+def fresh_rows(n: int, estimate: Estimate, rng: np.random.Generator, units: tuple[int, ...] = ()) -> np.ndarray:
+    """(n, d) standardised rows; units: those around which all of them lie, where some are known to have too few."""
     xi = rng.standard_normal((n, len(estimate.N)))
     length = np.linalg.norm(estimate.N, axis=0)
     alive = np.flatnonzero(length > 0)
     if not alive.size:
         return xi
-    moved = np.arange(n) % 2 == 1
-    unit = rng.choice(alive, size=n)
+    moved = (np.arange(n) % 2 == 1) | bool(units)
+    unit = rng.choice(units or alive, size=n)
     N = estimate.N[:, unit].T / length[unit, None]  # (n, d)
     height = (xi * N).sum(axis=1) + estimate.beta[unit] / length[unit]
     return np.where(moved[:, None], xi + (rng.standard_normal(n) - height)[:, None] * N, xi)
+
+
+def rows_alone(n: int, unit: int, size: float, estimate: Estimate, rng: np.random.Generator) -> np.ndarray:
+    """(≤ n, d): standardised rows at which all other units are off, of φ that is 0 there; none where none is found.
+
+    An answer is rounded by its largest term. Where the other units add nothing, a unit that is small beside them is seen as
+    exactly as they are: rows are so wide that it is of `size`. In a third of them it is off as well, so that its bias is told
+    from the offset. A small random step makes their law a density.
+    """
+    length = np.linalg.norm(estimate.N, axis=0)
+    N, places = estimate.N / length, estimate.beta / length
+    part = float(np.linalg.norm(estimate.A[unit])) * length[unit]
+    width = float(np.clip(size / part, 1.0, LIMITS.alone_widest))
+    others = np.arange(estimate.k) != unit
+    starts = width * rng.standard_normal((n, len(N)))
+    signs = np.where(np.arange(n) % 3 == 2, -1.0, 1.0)
+    starts *= (signs * np.sign(starts @ N[:, unit]))[:, None]
+    found = [wide_point(start, N, places, np.where(others, -1.0, sign)) for start, sign in zip(starts, signs, strict=True)]
+    rows = np.array([point for point in found if point is not None]).reshape(-1, len(N))
+    return np.asarray(rows + LIMITS.alone_step * LIMITS.wide_distances[-1] * rng.standard_normal(rows.shape))

@@ -49,9 +49,9 @@ def _blank(found: Found, probe: Probe, network: Network) -> Certificate:
 
 def _by_construction(certificate: Certificate, rows: int) -> Certificate:
     """With the law of the rows no longer assumed."""
-    kept = tuple(s for s in certificate.statements if s.kind is not Kind.ASSUMED or "density" not in s.sentence)
+    kept = tuple(s for s in certificate.statements if s.topic is not Topic.LAW)
     sentence = f"The {rows} rows were drawn independently from a density that was fixed before their answers: by construction."
-    return replace(certificate, statements=(*kept, Statement(Topic.ASSUMPTION, Kind.PROVED, True, sentence, rows)))
+    return replace(certificate, statements=(*kept, Statement(Topic.LAW, Kind.PROVED, True, sentence, rows)))
 
 
 def _tested(found: Found, probe: Probe, network: Network) -> Certificate:

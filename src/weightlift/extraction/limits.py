@@ -14,7 +14,8 @@ class Limits:
     # how answers are rounded
     decimals: int = 12  # decimal places that are looked for; beyond them float64 has too few digits left to tell
     few: int = 6  # answers that must agree on a format before it is believed
-    points: int = 12  # answers that show the error of coarse ones
+    places: int = 4  # at which the error of coarse answers is looked at, and
+    points: int = 6  # answers at each of them
     short: float = 1e-4  # length of their line over the inputs' scale
     roundings: float = 4.0  # errors of an answer in units of √d roundings of its largest term
     # kinks on lines
@@ -58,9 +59,16 @@ class Limits:
     unit_refined: int = 400  # best points of the grid that are refined
     unit_steps: int = 40  # of the refinement
     unit_starts: int = 6  # different solutions that are kept
+    unit_seen: tuple[float, float] = (-3.0, 3.0)  # where rows are, along a unit's direction
+    unit_alike: float = 0.9999  # correlation there of two solutions that are one function
+    unit_other: float = 0.05  # relative difference of scales that makes a solution another
+    unit_exchanges: int = 16  # of one unit's solution that are polished: the right one of a small unit was among the first six
+    usual_scales: tuple[float, ...] = (-1.0, 1.0)  # of a unit that hardly shows, over those of the others
+    usual_places: tuple[float, ...] = (-1.5, -0.5, 0.5, 1.5)  # of its bend: two in three lie among them
     # the search on random rows, where derivatives say too little
     searched: int = 3  # rows a parameter at first: the search needs two and more for every φ of the catalogue
     searched_widths: int = 4  # widths that are tried, from the units that showed on
+    searched_growth: float = 1.3  # of widths above the number of inputs: units too many are dropped afterwards
     searched_scales: tuple[float, float] = (1.0, 3.0)  # of their rows: units that are off around the centre are on further out
     searches: int = 2  # of each width, the second on twice the rows
     search_work: float = 5000.0  # Gauss–Newton steps of one: a third of what `recover` may spend, and the same on any machine
@@ -82,11 +90,16 @@ class Limits:
     polish_steps: int = 60  # at most; the gain ends it sooner
     polish_gain: float = 0.99  # a step that lowers the residual by less has reached its end …
     polish_end: float = 0.5  # … and so has one that lowers it by less where it is within the answers' errors already
+    polish_minimum: float = 1 - 1e-9  # the same where the minimum itself is wanted
     # the certificate
     row_spare: float = 1.03  # fresh rows over the least number that could do, for those that repeat what others say
     row_margin: int = 16  # … and beyond it
     further: int = 3  # times that more fresh rows are asked for, where the certificate finds too few somewhere …
     further_rows: float = 0.5  # … this part of those that there are
+    weak: float = 300.0  # precision of a unit over that of coarse answers, beyond which it is asked about alone; most have 30
+    alone_rows: float = 3.0  # such rows a parameter of the unit
+    alone_widest: float = 100.0  # of such rows over the inputs' scale
+    alone_step: float = 0.2  # random step of such a row over its distance from the other units
     rows_tested: float = 0.2  # fresh rows a parameter that test what is too large to be proved
     spare: int = 8  # equations beyond the parameters, at least, as in `certify`
     precision: float = 1e-2  # relative, at which a unit is still one

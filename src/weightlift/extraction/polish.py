@@ -14,10 +14,14 @@ from weightlift.extraction.estimate import Estimate
 from weightlift.extraction.limits import LIMITS
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a step beyond all numbers is not taken
 def polish(
     estimate: Estimate, xi: np.ndarray, Y: np.ndarray, *, linear: bool = False, weights: np.ndarray | None = None
 ) -> Estimate:
-    """The least-squares fit to the answers Y (n, m) at ξ (n, d), from a start near it; weights: one over their errors."""
+    """The least-squares fit to the answers Y (n, m) at ξ (n, d), from a start near it; weights: one over their errors.
+
+    Without weights the errors are not known, and steps go on to the minimum itself: small units hardly move the residual.
+    """
     w = np.ones(len(xi)) if weights is None else weights
     best, level, choice = estimate, _level(estimate, xi, Y, w), 0
     for _ in range(LIMITS.polish_steps):
@@ -26,6 +30,8 @@ def polish(
         length[length == 0] = 1.0
         J /= length
         gram, gradient = J.T @ J, J.T @ r
+        if not np.isfinite(gram).all():
+            return best
         for trial in range(max(0, choice - 1), len(LIMITS.ridges)):
             choice = trial
             damped = gram + LIMITS.ridges[choice] * np.eye(len(gram))
@@ -35,7 +41,8 @@ def polish(
                 break
         else:
             return best
-        small = choice == 0 and reached > (LIMITS.polish_gain if reached > np.sqrt(Y.size) else LIMITS.polish_end) * level
+        gain = LIMITS.polish_gain if reached > np.sqrt(Y.size) else LIMITS.polish_end
+        small = choice == 0 and reached > (gain if weights is not None else LIMITS.polish_minimum) * level
         best, level = after, reached
         if small:
             return best

@@ -94,13 +94,16 @@ class Probe:
         return np.asarray((self.unit + self.inexact) * self.size * (2 + np.abs(t)) + self.quantum.absolute)
 
     def calibrated(self, rng: np.random.Generator) -> Probe:
-        """With the error of coarse answers as it is seen: what a parabola leaves of some on a short line."""
-        xi, u = rng.standard_normal((2, self.d))
+        """With the error of coarse answers as it is seen: what a parabola leaves of some on short lines at several places.
+
+        At one place few terms may be added, or small ones: the largest error counts, and that of rounding f itself.
+        """
         t = np.linspace(-1.0, 1.0, LIMITS.points)
-        Y = self.ask(xi + LIMITS.short * t[:, None] * u)
+        xi, u = rng.standard_normal((2, LIMITS.places, 1, self.d))
+        Y = self.ask((xi + LIMITS.short * t[:, None] * u).reshape(-1, self.d)).reshape(LIMITS.places, LIMITS.points, -1)
         P = np.polynomial.polynomial.polyvander(t, 2)
-        rest = Y - P @ np.linalg.lstsq(P, Y, rcond=None)[0]
-        error = LIMITS.roundings * max(float(np.abs(rest).max()), self.quantum.relative * float(np.abs(Y).max()))
+        rest = Y - P @ (np.linalg.pinv(P) @ Y)
+        error = LIMITS.roundings * max(float(np.abs(rest).max()), self.quantum.relative * self.size)
         return replace(self, measured=error / (2 * self.size))
 
     @property

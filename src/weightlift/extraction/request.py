@@ -13,6 +13,8 @@ from weightlift.errors import ArgumentError, ShapeError
 from weightlift.extraction.estimate import Frame
 from weightlift.extraction.limits import LIMITS
 
+MOST_INPUTS = 20_000  # a basis of as many directions takes 3.2 GB
+
 
 @dataclass(frozen=True, eq=False)
 class ExtractionRequest:
@@ -28,6 +30,8 @@ class ExtractionRequest:
     @classmethod
     def of(cls, n_inputs: Any, n_units: Any, activation: Any, linear: Any, center: Any, scale: Any, rng: Any) -> Self:
         d = count("n_inputs", n_inputs)
+        if d > MOST_INPUTS:
+            raise ArgumentError(f"n_inputs = {d:,}: a basis of more than {MOST_INPUTS:,} is too large; hold some fixed.")
         if not isinstance(linear, bool | np.bool_) and not (isinstance(linear, str) and linear == "auto"):
             raise ArgumentError(f"linear must be True, False or 'auto', not {linear!r}.")
         return cls(

@@ -43,19 +43,27 @@ class Extraction:
         net = self.network
         return int(net.W.size + net.a.size + net.b.size + np.size(net.c) + (0 if net.V is None else net.V.size))
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """The notes that are not among the certificate's reasons."""
+        return tuple(note for note in self.notes if note not in self.certificate.reasons)
+
     def summary(self) -> str:
         """The whole of it in plain words."""
         asked = f"{self.queries} queries in {self.calls} calls, {self.queries / max(self.n_parameters, 1):.2f} a parameter"
         replayed = f", {self.replayed} of them from the journal" if self.replayed else ""
         lines = [f"{self.network!r}", f"  {asked}{replayed}; {self.seconds:.1f} s; answers are {self.quantum} numbers"]
-        lines += [f"  {note}" for note in self.notes]
+        lines += [f"  {note}" for note in self.remarks]
         lines += [f"  not seen: {sentence}" for sentence in self.unseen]
         return "\n".join([*lines, str(self.certificate)])
 
     def _repr_html_(self) -> str:
         asked = f"{self.queries} queries in {self.calls} calls, {self.replayed} of them from the journal; {self.seconds:.1f} s."
-        words = [asked, *self.notes, *(f"Not seen: {sentence}" for sentence in self.unseen)]
+        words = [asked, *self.remarks, *(f"Not seen: {sentence}" for sentence in self.unseen)]
         return f"{self.certificate._repr_html_()}{self.network._repr_html_()}{markup.listing(words)}"
+
+    def __repr__(self) -> str:
+        return f"Extraction({self.network!r}: {self.certificate.status.name}, {self.queries} queries)"
 
     def __str__(self) -> str:
         return self.summary()

@@ -1,7 +1,8 @@
-"""The ways from a black box to an estimate: lines for kinked φ, derivatives for smooth φ, samples for what is left."""
+"""The ways from a black box to an estimate: lines for kinked φ, derivatives for smooth φ."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -10,14 +11,13 @@ import numpy as np
 from weightlift.activations import Activation
 from weightlift.errors import BudgetError
 from weightlift.extraction.estimate import Estimate
-from weightlift.extraction.fresh import fresh_rows, rows_to_prove
+from weightlift.extraction.fresh import fresh_rows, rows_alone, rows_to_prove
 from weightlift.extraction.kinked import by_line, is_straight, slopes_of
 from weightlift.extraction.limits import LIMITS
 from weightlift.extraction.orientation import turned
 from weightlift.extraction.polish import polish
 from weightlift.extraction.probe import Probe
-from weightlift.extraction.smooth import Local, Span, directions, find_span, local, numbers
-from weightlift.recovery import recover
+from weightlift.extraction.smooth import Local, Numbers, Span, directions, find_span, local, numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,14 +59,19 @@ def lines_route(probe: Probe, activation: Activation, linear: bool | None, rng: 
 
 
 def _completed(probe: Probe, first: Estimate, error: float, linear: bool | None, rng: np.random.Generator) -> Found:
-    """Further lines on what an estimate of this relative error leaves; fresh rows; the polish."""
-    estimate, rough = first, max(LIMITS.rough, LIMITS.coarse_units * probe.unit)
+    """Further lines on what an estimate of this relative error leaves; fresh rows; the polish.
+
+    Coarse answers leave errors of the units in which no line shows anything: they are polished as they are.
+    """
+    estimate = first
     rows = np.empty((0, probe.d)), np.empty((0, len(first.c)))
     try:
+        if probe.quantum.coarse:
+            return _fitted(rows, probe, estimate, linear, rng)
         for _ in range(LIMITS.rounds):
             rows = _with_fresh(rows, LIMITS.tried, probe, estimate, rng)
-            rest = probe.without(estimate, min(error, rough))
-            if agrees(replace(rest, inexact=rough), estimate, *rows) and (probe.quantum.coarse or is_straight(rest, rng)):
+            rest = probe.without(estimate, min(error, LIMITS.rough))
+            if agrees(replace(rest, inexact=LIMITS.rough), estimate, *rows) and is_straight(rest, rng):
                 found = _fitted(rows, probe, estimate, linear, rng)
                 if found.explained or found.spent:
                     return found
@@ -86,7 +91,7 @@ def _fitted(
     """All fresh rows that a proof needs, and the fit to all that was asked beside them."""
     missing = max(0, int(min(rows_to_prove(estimate, kinked=True) - len(rows[0]), probe.oracle.left)))
     rows = _with_fresh(rows, missing, probe, estimate, rng)
-    estimate = _faced(probe, _polished(probe, estimate, linear), linear)
+    estimate = _faced(probe, polished(probe, estimate, linear), linear)
     inexact = LIMITS.unpolished if estimate.N.size > LIMITS.dense else 0.0
     explained = agrees(replace(probe, inexact=inexact), estimate, *rows)
     if explained and not probe.quantum.coarse:
@@ -108,8 +113,8 @@ def _with_fresh(
 def _cut(probe: Probe, estimate: Estimate, error: BudgetError, linear: bool | None, fresh: int) -> Found:
     """What was found before the budget ended, beside all that was asked; polished where nothing is missing there."""
     X, Y = probe.oracle.rows
-    xi, polished = probe.frame.into(X), _polished(probe, estimate, linear)
-    estimate = polished if agrees(probe, polished, xi, Y) else estimate
+    xi, fit = probe.frame.into(X), polished(probe, estimate, linear)
+    estimate = fit if agrees(probe, fit, xi, Y) else estimate
     enough = probe.oracle.queries - fresh + rows_to_prove(estimate, kinked=True) + LIMITS.tried
     so_far = f"{estimate.k} units were seen so far, and there may be more; some {enough} queries prove {estimate.k}."
     return Found(estimate, xi, Y, explained=False, notes=(f"The budget is spent: {error} {so_far}",), spent=True)
@@ -120,17 +125,32 @@ def _faced(probe: Probe, estimate: Estimate, linear: bool | None) -> Estimate:
     if not estimate.V.any():
         return estimate
     found = turned(estimate, slopes_of(estimate.activation), max(LIMITS.no_linear, LIMITS.coarse_units * probe.unit))
-    return estimate if found is None else _polished(probe, found, linear)
+    return estimate if found is None else polished(probe, found, linear)
 
 
-def with_rows(found: Found, probe: Probe, n: int, linear: bool | None, rng: np.random.Generator) -> Found:
+def with_rows(
+    found: Found, probe: Probe, n: int, linear: bool | None, rng: np.random.Generator, units: tuple[int, ...] = ()
+) -> Found:
     """With further fresh rows around the units' bends; the polish takes part of them where they do not agree as they are."""
-    more = fresh_rows(n, found.estimate, rng)
+    return _refitted(found, fresh_rows(n, found.estimate, rng, units), probe, linear)
+
+
+def with_weak_units(found: Found, probe: Probe, precision: np.ndarray, linear: bool | None, rng: np.random.Generator) -> Found:
+    """With rows at which units that coarse answers show less precisely than the others are on alone."""
+    f, weak = found.estimate, np.flatnonzero(precision > LIMITS.weak * probe.noise() / probe.size)
+    n = math.ceil(LIMITS.alone_rows * (probe.d + 1))
+    if slopes_of(f.activation)[0] != 0 or not weak.size or f.V.any():
+        return found
+    more = np.vstack([rows_alone(n, int(unit), probe.size, f, rng) for unit in weak])
+    return _refitted(found, more, probe, linear) if 0 < len(more) <= probe.oracle.left else found
+
+
+def _refitted(found: Found, more: np.ndarray, probe: Probe, linear: bool | None) -> Found:
     found = replace(found, xi=np.vstack([found.xi, more]), Y=np.vstack([found.Y, probe.ask(more)]))
     able = replace(probe, inexact=found.inexact)
     if agrees(able, found.estimate, found.xi, found.Y):
         return replace(found, explained=True)
-    estimate = _polished(probe, found.estimate, linear)
+    estimate = polished(probe, found.estimate, linear)
     return replace(found, estimate=estimate, explained=agrees(able, estimate, found.xi, found.Y))
 
 
@@ -173,7 +193,8 @@ def derivatives_route(
         for N in _pairs(spots, rng):
             rows = probe.frame.into(probe.oracle.rows[0]), probe.oracle.rows[1]
             for activation in candidates:
-                estimate = _polished(probe, numbers(N, span, tuple(spots), rows, activation), free)
+                solutions = numbers(N, span, tuple(spots), activation)
+                estimate = _exchanged(probe, polished(probe, solutions.chosen(rows), free), solutions, rows, free)
                 found = _around_bends(Found(estimate, xi, Y, agrees(probe, estimate, xi, Y)), probe, free, rng)
                 best = min(best, found, key=_residual)
                 if found.explained and agrees_far(probe, found.estimate, rng):
@@ -181,8 +202,20 @@ def derivatives_route(
         if len(spots) == LIMITS.spots or probe.oracle.left < len(spots[0].gradient) ** 2:
             break
         spots.append(local(probe, span.U, rng))
-    note = f"Gradients span {span.U.shape[1]} directions, and no fit of as many units explains random rows."
-    return replace(best, explained=False, notes=(note,)) if best.estimate.k else unexplained(probe, best.estimate, note, rng)
+    seen = span.U.shape[1]
+    note = f"Gradients span {seen} directions, and no fit of as many units explains random rows."
+    best = best if best.estimate.k else unexplained(probe, best.estimate, note, rng)
+    return replace(best, explained=False, notes=(note,), seen=seen)
+
+
+def _exchanged(
+    probe: Probe, estimate: Estimate, solutions: Numbers, rows: tuple[np.ndarray, np.ndarray], linear: bool
+) -> Estimate:
+    """A fit that is nearly right, with other numbers of one unit where these explain all that was asked."""
+    if agrees(probe, estimate, *rows) or not agrees(replace(probe, inexact=LIMITS.rough), estimate, *rows):
+        return estimate
+    fits = (polished(probe, other, linear) for other in solutions.others(estimate, rows))
+    return next((other for other in fits if agrees(probe, other, *rows)), estimate)
 
 
 def _around_bends(found: Found, probe: Probe, linear: bool, rng: np.random.Generator) -> Found:
@@ -191,77 +224,11 @@ def _around_bends(found: Found, probe: Probe, linear: bool, rng: np.random.Gener
         nearly = agrees(replace(probe, inexact=LIMITS.rough), found.estimate, found.xi, found.Y)
         if found.explained or not nearly or probe.oracle.left < LIMITS.tried:
             break
+        before = _residual(found)
         found = with_rows(found, probe, LIMITS.tried, linear, rng)
+        if _residual(found) > before:  # these rows do not fix it: it is another fit
+            break
     return found
-
-
-def samples_route(
-    probe: Probe, found: Found, activation: Activation, most: int | None, linear: bool | None, rng: np.random.Generator
-) -> Found:
-    """The search on random rows where lines or derivatives do not tell the units apart: widths from what they have seen.
-
-    As many rows as a width needs, then twice as many; what was found before, where none explains them.
-    """
-    least = max(found.seen, found.estimate.k + 1)  # its own units do not explain the rows
-    widths = (most,) if most is not None else range(least, least + LIMITS.searched_widths)
-    rows = found.xi, found.Y
-    for times in range(1, LIMITS.searches + 1):
-        for width in widths:
-            missing = max(0, times * LIMITS.searched * (probe.d + 2) * width - len(rows[0]))
-            if probe.oracle.left < missing:
-                return found
-            more = rng.choice(LIMITS.searched_scales, size=(missing, 1)) * rng.standard_normal((missing, probe.d))
-            rows = np.vstack([rows[0], more]), np.vstack([rows[1], probe.ask(more)])
-            estimate = _polished(probe, _searched(*rows, width, activation, bool(linear), rng), bool(linear))
-            done = _confirmed(probe, estimate, rows, linear, rng)
-            rows = done.xi, done.Y
-            if done.explained:
-                return done
-    return found
-
-
-def _confirmed(
-    probe: Probe,
-    estimate: Estimate,
-    rows: tuple[np.ndarray, np.ndarray],
-    linear: bool | None,
-    rng: np.random.Generator,
-) -> Found:
-    """An estimate that agrees with its rows, less what it does not need, on a few further ones and far out."""
-    if not agrees(probe, estimate, *rows):
-        return Found(estimate, *rows, explained=False)
-    needed = _needed(probe, estimate, rows, bool(linear))
-    tried = int(min(LIMITS.tried, probe.oracle.left))
-    found = with_rows(Found(needed, *rows, explained=True), probe, tried, linear, rng)
-    return replace(found, explained=found.explained and agrees_far(probe, found.estimate, rng))
-
-
-def _needed(probe: Probe, estimate: Estimate, rows: tuple[np.ndarray, np.ndarray], linear: bool) -> Estimate:
-    """Without units that the others can make up for: those of a width above the truth's."""
-    while estimate.k > 1:
-        fewer = [_polished(probe, estimate.without(i), linear) for i in range(estimate.k)]
-        fewer = [f for f in fewer if agrees(probe, f, *rows)]
-        if not fewer:
-            return estimate
-        estimate = min(fewer, key=lambda f: float(np.linalg.norm(rows[1] - f(rows[0]))))
-    return estimate
-
-
-def _searched(
-    xi: np.ndarray, Y: np.ndarray, width: int, activation: Activation, linear: bool, rng: np.random.Generator
-) -> Estimate:
-    found = recover(
-        xi,
-        Y[:, 0] if Y.shape[1] == 1 else Y,
-        n_units=width,
-        activation=activation,
-        bias=True,
-        offset=True,
-        linear=linear,
-        max_work=LIMITS.search_work,
-        rng=rng,
-    )
-    return Estimate.of(found.network)
 
 
 def _rows_of(span: Span, activation: Activation, linear: bool) -> int:
@@ -295,7 +262,7 @@ def agrees_far(probe: Probe, estimate: Estimate, rng: np.random.Generator) -> bo
     return agrees(replace(probe, inexact=LIMITS.unpolished), estimate, xi, probe.ask(xi)) if len(xi) else True
 
 
-def _polished(probe: Probe, estimate: Estimate, linear: bool | None) -> Estimate:
+def polished(probe: Probe, estimate: Estimate, linear: bool | None) -> Estimate:
     """The fit to all answers, weighted by their precision; too many parameters are left as they are."""
     X, Y = probe.oracle.rows
     xi = probe.frame.into(X)

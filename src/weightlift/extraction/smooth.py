@@ -109,19 +109,50 @@ def directions(first: Local, second: Local, rng: np.random.Generator) -> np.ndar
     return np.asarray(N / np.linalg.norm(N, axis=0))
 
 
-def numbers(
-    N: np.ndarray, span: Span, spots: tuple[Local, ...], rows: tuple[np.ndarray, np.ndarray], activation: Activation
-) -> Estimate:
-    """The units' scales and places: those that answer to the derivatives, and among them those that the rows (ξ, Y) choose."""
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """The units' directions, and for each the pairs (α, β) of a φ(α s + β) that answer to the derivatives, best first."""
+
+    D: np.ndarray  # (d, k)
+    units: list[list[tuple[float, float]]]
+    activation: Activation
+    linear: bool
+
+    def chosen(self, rows: tuple[np.ndarray, np.ndarray]) -> Estimate:
+        """Those that the rows (ξ, Y) choose."""
+        choice = _chosen(self.D, self.units, rows, self.activation, self.linear)
+        alpha, beta = (np.array([found[c][j] for found, c in zip(self.units, choice, strict=True)]) for j in (0, 1))
+        return _with_outputs(self.D * alpha, beta, rows, self.activation, self.linear)
+
+    def others(self, near: Estimate, rows: tuple[np.ndarray, np.ndarray]) -> list[Estimate]:
+        """A fit that is nearly right with one unit's numbers exchanged, those that explain the rows best first.
+
+        Errors of large units hide which numbers of a small one are right, until a polish has taken them away. The derivatives
+        may even show none of them: the smallest unit is tried with usual ones too.
+        """
+        size = np.linalg.norm(near.N, axis=0)
+        least = int(np.argmin(size * np.linalg.norm(near.A, axis=1)))
+        usual = [(float(alpha * np.median(size)), beta) for alpha in LIMITS.usual_scales for beta in LIMITS.usual_places]
+        found = []
+        for i, unit in enumerate(self.units):
+            for alpha, beta in unit + (usual if i == least else []):
+                N, places = near.N.copy(), near.beta.copy()
+                N[:, i], places[i] = alpha * self.D[:, i], beta
+                if abs(abs(alpha) - size[i]) > LIMITS.unit_other * size[i]:
+                    found.append(_with_outputs(N, places, rows, self.activation, self.linear))
+        found.sort(key=lambda f: float(np.linalg.norm(rows[1] - f(rows[0]))))
+        return found[: LIMITS.unit_exchanges]
+
+
+def numbers(N: np.ndarray, span: Span, spots: tuple[Local, ...], activation: Activation) -> Numbers:
+    """The units' scales and places that answer to the derivatives."""
     inverse = np.linalg.inv(N)
     D = span.U @ N  # (d, k)
     s = np.array([place @ D for place in (span.place, *(spot.place for spot in spots))])  # (spots + 1, k)
     slopes = np.array([inverse @ g for g in (span.U.T @ span.gradient, *(spot.gradient for spot in spots))])  # A α φ′
     bends = np.array([np.einsum("ia,abm,ib->im", inverse, spot.hessian, inverse) for spot in spots])  # A α² φ″
     units = [_unit(s[:, i], slopes[:, i], bends[:, i], activation, span.linear) for i in range(N.shape[1])]
-    choice = _chosen(D, units, rows, activation, span.linear)
-    alpha, beta = (np.array([found[c][j] for found, c in zip(units, choice, strict=True)]) for j in (0, 1))
-    return _with_outputs(D * alpha, beta, rows, activation, span.linear)
+    return Numbers(D, units, activation, span.linear)
 
 
 def _chosen(
@@ -194,21 +225,29 @@ def _unit(s: np.ndarray, slopes: np.ndarray, bends: np.ndarray, phi: Activation,
 
     with np.errstate(all="ignore"):
         grid = np.column_stack([alpha, beta])
-        best = np.argsort(np.nan_to_num((misfit(grid) ** 2).sum(axis=1), nan=np.inf))[: LIMITS.unit_refined]
+        first = np.nan_to_num((misfit(grid) ** 2).sum(axis=1), nan=np.inf)
+        best = np.argsort(first)[: LIMITS.unit_refined]
         theta, cost = _levenberg_marquardt(misfit, grid[best])
+    theta, cost = np.vstack([theta, grid[best]]), np.concatenate([cost, first[best]])  # some run away along the tail of φ
     low, high = LIMITS.unit_scales
     size, place = np.abs(theta[:, 0]), np.abs(theta @ [s.mean(), 1.0])
-    sane = (size > low) & (size < high) & (place < 2 * LIMITS.unit_reach)
-    cost = np.where(sane, cost, np.inf)
-    chosen: list[tuple[float, float]] = []
-    for i in np.argsort(cost):
-        if chosen and not sane[i]:
-            break
-        if all(abs(theta[i, 0] - a) > 1e-2 * abs(a) or abs(theta[i, 1] - b) > 1e-2 * (1 + abs(b)) for a, b in chosen):
-            chosen.append((float(theta[i, 0]), float(theta[i, 1])))
+    sane = (size > low) & (size < high) & (place < LIMITS.unit_reach)
+    return _different(theta[np.argsort(np.where(sane, cost, np.inf))[: max(1, int(sane.sum()))]], phi)
+
+
+def _different(theta: np.ndarray, phi: Activation) -> list[tuple[float, float]]:
+    """The first few (α, β) whose units are different functions: tails of φ are one exponential, wherever they begin."""
+    s = np.linspace(*LIMITS.unit_seen, LIMITS.unit_starts * 5)
+    values = np.asarray(phi(theta[:, :1] * s + theta[:, 1:]))
+    values = values - values.mean(axis=1, keepdims=True)
+    values /= np.maximum(np.linalg.norm(values, axis=1, keepdims=True), 1e-300)
+    chosen: list[int] = []
+    for i, value in enumerate(values):
+        if all(abs(float(value @ values[j])) < LIMITS.unit_alike for j in chosen):
+            chosen.append(i)
         if len(chosen) == LIMITS.unit_starts:
             break
-    return chosen
+    return [(float(alpha), float(beta)) for alpha, beta in theta[chosen]]
 
 
 def _levenberg_marquardt(misfit: Callable[[np.ndarray], np.ndarray], theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

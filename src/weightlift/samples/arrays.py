@@ -80,6 +80,7 @@ class ArraySamples(Stream):
         return self.n, float(self.xp.sum(w, dtype=self.xp.float64))
 
     def read(self, rows: int, start: int = 0) -> Iterator[Block]:
+        """Blocks of so many rows, in order, from row `start` on."""
         return (self._block(i, j) for i, j in row_ranges(self.n, rows, start=start))
 
     def split(self, *fractions: float, seed: int) -> tuple[Self, ...]:
@@ -97,7 +98,7 @@ class ArraySamples(Stream):
         if (first := next(blocks, None)) is None:
             return self
         X, y, w = _joined(self.n, first, blocks)
-        return ArraySamples(X, y, w, self.dtype, hashed=self._keys(0, self.n))
+        return ArraySamples(X, y, w, self.dtype, columns=self.columns, hashed=self._keys(0, self.n))
 
     def blocks(self, rows: int, *, start: int = 0) -> Iterator[Block]:
         return (functools.reduce(lambda block, f: f(block), self.maps, block) for block in self.read(rows, start))

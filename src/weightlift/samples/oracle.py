@@ -71,6 +71,11 @@ class Oracle:
             return np.empty((0, self.n_inputs)), np.empty((0, self.n_outputs or 1))
         return np.concatenate(self._X), np.concatenate(self._Y)
 
+    @property
+    def seconds_left(self) -> float:
+        """Time that max_time still allows."""
+        return math.inf if self.max_time is None else self.max_time - (time.monotonic() - self._began)
+
     def ask(self, X: np.ndarray, *, anew: bool = False) -> np.ndarray:
         """The answers (n, m) to the rows of X (n, d). anew: rows that were asked before, whose second answer is wanted."""
         X = np.ascontiguousarray(X, dtype=np.float64)
@@ -118,9 +123,10 @@ class Oracle:
                 if attempt == self.retries:
                     raise OracleError(
                         f"the oracle raised {type(error).__name__}: {error} (asked {attempt + 1} times about an array of shape "
-                        f"{X.shape}, float64). If it needs another type, wrap it: lambda X: f(convert(X))."
+                        f"{X.shape}, float64). If it needs other columns, change n_inputs; if another type, wrap it: "
+                        "lambda X: f(convert(X))."
                     ) from error
-                time.sleep(min(pause, LIMITS.longest_pause, self._time_left()))
+                time.sleep(min(pause, LIMITS.longest_pause, self.seconds_left))
                 pause *= 2
         self.calls += 1
         return self._checked(answer, len(X))
@@ -138,20 +144,19 @@ class Oracle:
                 failure.append(error)
 
         thread = threading.Thread(target=work, daemon=True)  # left behind where the oracle never answers
-        if self._time_left() <= 0:
-            raise OracleError(f"max_time of {self.max_time:g} s is over after {self.queries} queries; raise it.")
+        if self.seconds_left <= 0:
+            raise BudgetError(f"max_time of {self.max_time:g} s is over after {self.queries} queries; raise it.")
         thread.start()
-        thread.join(self._time_left())
+        thread.join(self.seconds_left)
         if failure:
             raise failure[0]
         if not result:
-            raise OracleError(f"the oracle did not answer {len(X)} rows within max_time, {self.max_time:g} s in all; raise it.")
+            raise BudgetError(f"the oracle did not answer {len(X)} rows within max_time, {self.max_time:g} s in all; raise it.")
         return result[0]
 
-    def _time_left(self) -> float:
-        return math.inf if self.max_time is None else self.max_time - (time.monotonic() - self._began)
-
     def _checked(self, answer: Any, n: int) -> np.ndarray:
+        if np.ma.is_masked(answer):
+            raise OracleError("the oracle returned masked values; it must answer every row.")
         try:
             Y = np.asarray(to_numpy(answer) if is_array(answer) else answer)
             if np.iscomplexobj(Y):
@@ -175,7 +180,7 @@ class Oracle:
         return Y
 
 
-def check_settings(budget: Any, batch_size: Any, retries: Any, max_time: Any) -> None:
+def check_settings(budget: Any, batch_size: Any, retries: Any, max_time: Any, callback: Any = None) -> None:
     """Refuse settings before any query."""
     for name, value, least in (("budget", budget, 1), ("batch_size", batch_size, 1), ("retries", retries, 0)):
         if value is None and name != "retries":
@@ -184,3 +189,5 @@ def check_settings(budget: Any, batch_size: Any, retries: Any, max_time: Any) ->
             raise ArgumentError(f"{name} must be an integer, at least {least}, not {value!r}.")
     if max_time is not None and not (isinstance(max_time, int | float) and max_time > 0):
         raise ArgumentError(f"max_time must be a positive number of seconds, not {max_time!r}.")
+    if callback is not None and not callable(callback):
+        raise ArgumentError(f"callback must be a function of the number of queries, or None, not {callback!r}.")

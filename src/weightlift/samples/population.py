@@ -30,6 +30,8 @@ class Population:
     device = "cpu"
 
     def __post_init__(self) -> None:
+        if not isinstance(self.network, Network):
+            raise ArgumentError(f"network must be a Network, not {type(self.network).__name__}.")
         require_single(self.network, "the population source")
 
     @property
