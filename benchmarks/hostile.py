@@ -75,16 +75,19 @@ def _judge_units(truth: Network, case: Case, certificate: Certificate) -> str | 
 
 
 def _judge_some(truth: Network, case: Case, certificate: Certificate) -> str | None:
-    """Units that are certified beside others that are not."""
-    claim = _claimed(certificate)
+    """Units that are certified beside others that are not; a truth of more units than the class has is outside of it."""
+    claim = claimed(certificate)
     inside = claim.locate(truth)[0]
+    width = certificate.evidence.width
+    if width is not None and truth.n_units > width and certificate.detection_limit is None and not inside.all():
+        return _judge_agreement(case, certificate)
     if certificate.detection_limit is not None:
         inside |= claim.locate(with_pairs_merged(truth, case, certificate))[0]
     wrong = [i for i in certificate.certified_units if not inside[i]]
     return f"units {wrong}, certified beside others, are not where they are said to be" if wrong else None
 
 
-def _claimed(certificate: Certificate) -> Certificate:
+def claimed(certificate: Certificate) -> Certificate:
     """The same with nothing in the way of units that are not certified: they have no place, and take none."""
     assert certificate.precision is not None
     unknown = np.setdiff1d(np.arange(certificate.network.n_units), certificate.certified_units)
@@ -100,7 +103,7 @@ def _judge_joint(truth: Network, certificate: Certificate) -> str | None:
     """Several outputs or a linear part: the nearest unit of the truth, reflected where that is a symmetry."""
     assert certificate.precision is not None
     if certificate.wide_regions is not None:
-        inside = _claimed(certificate).locate(truth)[0]
+        inside = claimed(certificate).locate(truth)[0]
         wrong = [i for i in certificate.certified_units if not inside[i]]
         return f"units {wrong} are not where they are said to be" if wrong else None
     theirs = [*_normal_units(truth)]

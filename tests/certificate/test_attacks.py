@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.rivals_attack import CONSTRUCTIONS, Instance, judged, verdict
+from benchmarks.rivals_attack import judged, verdict
+from benchmarks.rivals_constructions import CONSTRUCTIONS, Instance
 
 from weightlift import Network
 from weightlift.certificate import certify

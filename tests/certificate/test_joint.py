@@ -6,7 +6,8 @@ import itertools
 
 import numpy as np
 import pytest
-from benchmarks.rivals_attack import CENTRES, CONSTRUCTIONS, ONE, TWO, judged
+from benchmarks.rivals_attack import judged
+from benchmarks.rivals_constructions import CENTRES, CONSTRUCTIONS, ONE, TWO
 from tests.catalogue import KINDS
 
 import weightlift as wl

@@ -317,3 +317,15 @@ def test_multiples_of_fitted_rows_are_not_held_out() -> None:
     assert told.heldout_rows == 0
     biased = replace(truth, b=np.array([0.1, 0.2]))
     assert certify(biased, X, biased.predict(X), heldout=(longer, biased.predict(longer))).heldout_rows == 30
+
+
+def test_units_seen_only_together_narrow_the_class_of_the_others(seed: int) -> None:
+    """Two units that could be one leave a unit to spare, and with it the third may be two: its claim is of a smaller class."""
+    X = np.random.default_rng(seed).standard_normal((60, 1))
+    X = X[((X < 0.1) | (X > 0.4) & (X < 0.85) | (X > 1.0))[:, 0]]  # none between the kinks 1/6 and 1/3, nor 0.91 and 0.98
+    truth = Network([[-3.0, -3.0, -1.0]], [1.0, 1.0, 1.0], [1.0, 0.5, 1.0])
+    fit = Network([[-6.0, -0.25, -1.25]], [1.0, -1.0, 1.0], [1.5, 0.23, 1.23])
+    np.testing.assert_allclose(fit.predict(X), truth.predict(X), atol=1e-14)
+    certificate = certify(fit, X, truth.predict(X))
+    assert certificate.certified_units in ((0,), ())
+    assert "at most 2 relu units" in certificate.headline

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.catalogue import UNIQUE
 
-from weightlift import teachers
+from weightlift import Network, teachers
 from weightlift.evidence.gauge import Gauge
 from weightlift.identifiability import count_parameters
 from weightlift.risk import Students
@@ -56,3 +56,9 @@ def test_a_region_whose_squares_overflow_is_infinite(seed: int) -> None:
     region = root @ root.T
     assert gauge.relative_size(0, 1e305 * region) == np.inf
     assert gauge.relative_size(0, 1e-12 * region) < np.inf
+
+
+def test_units_so_small_that_their_squares_vanish_have_a_distance() -> None:
+    net = Network([[1e-200, 2e-200], [0.0, 1e-200]], [1.0, 1.0], activation="squared_relu")
+    gauge = Gauge.of(net, bias=False, offset=False)
+    assert np.isfinite(gauge.relative_distance(gauge.unit(0)[0], gauge.unit(1)[0]))

@@ -10,7 +10,10 @@ from tests.catalogue import KINDS, UNIQUE
 from tests.rivals.instances import examined, exchangeable, outcomes, refused, small_difference, three_levels, with_common_part
 
 import weightlift as wl
+from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.information import Information
 from weightlift.rivals import Outcome
+from weightlift.rivals.discrete import discrete_columns, few_levels, few_rows
 
 
 @pytest.mark.parametrize("activation", UNIQUE)
@@ -80,3 +83,36 @@ def test_as_many_inputs_as_weights_confirm_nothing() -> None:
     W = np.array([[1.0, 2.0, 1.0], [-2.0, -1.0, 2.0], [-2.0, 1.0, -2.0]])
     truth = wl.Network(W, [1.0, 1.0, -1.0], [0.0, 2.0, 2.0], activation="softplus")
     assert refused(examined(truth, X))
+
+
+@pytest.mark.parametrize(("rows", "enough"), [(3, False), (9, False), (10, False), (11, True), (40, True)])
+def test_a_level_needs_its_parameters_and_eight_rows(rows: int, enough: bool, seed: int) -> None:
+    """Three units' weights along a binary column, which the rows of its level alone determine."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.standard_normal((200, 3)), np.arange(200) < rows])
+    net = wl.Network(rng.standard_normal((4, 3)), activation="tanh")
+    gauge = Gauge.of(net, bias=False, offset=False)
+    columns = np.array([False, False, False, True])
+    found = few_rows(X, Information.of(wl.samples.open(X, net.predict(X)), gauge), columns)
+    assert (found is None) == enough
+    if found is not None:
+        assert (found.number, found.limit, found.units) == (rows, 3 + 8, (0, 1, 2))
+
+
+def test_columns_are_discrete_by_their_atoms() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 6))
+    X[:, 1] = rng.integers(0, 5, 400)
+    X[:9, 2] = 0.0  # nine of four hundred: above 2 %
+    X[:8, 3] = 0.0  # not above
+    X[:, 4] = 1.0
+    X[200:, 5] = X[:200, 5]
+    assert discrete_columns(X).tolist() == [False, True, True, False, False, True]
+
+
+@pytest.mark.parametrize(("levels", "refused"), [(5, True), (6, False)])
+def test_levels_that_a_network_may_change_sign_between(levels: int, refused: bool) -> None:
+    """Two units: five levels are on too few values, six are not."""
+    X = np.column_stack([np.arange(60) % levels, np.arange(60) % 3]).astype(float)
+    gauge = Gauge.of(wl.Network(np.array([[1.0, 0.5], [0.3, -1.0]])), bias=True, offset=False)
+    assert (few_levels(X, gauge) is not None) == refused

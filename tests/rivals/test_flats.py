@@ -7,7 +7,9 @@ import pytest
 
 from weightlift import Network, certify, samples
 from weightlift.activations import custom
+from weightlift.evidence.gauge import Gauge
 from weightlift.refinement.gauss_newton import gauss_newton
+from weightlift.rivals import examine_noisy
 from weightlift.rivals.flats import touching, vanishing
 
 KINDS = ["relu", "leaky_relu", "squared_relu", "absolute", "tanh", "sigmoid", "softplus"]
@@ -119,3 +121,25 @@ def test_vanishing_polynomials_and_what_touches_them() -> None:
     x[:, :3] /= np.linalg.norm(x[:, :3], axis=1, keepdims=True)
     assert vanishing(x, 2).shape[0] == 1
     assert touching(x, vanishing(x, 2), 2) == 0
+
+
+@pytest.mark.parametrize(("gap", "exchanged"), [(0.15, True), (0.3, False)])
+def test_noise_makes_output_weights_alike(gap: float, exchanged: bool) -> None:
+    """Units of output weights within a fifth may have changed places, by the widest of the widths that noise is allowed."""
+    rng = np.random.default_rng(2)
+    X, W, _, b = planes(rng, 400)
+    net = Network(W, [1.0, 1.0 - gap], b, 0.0, "tanh")
+    source = samples.open(X, net.predict(X) + 0.01 * rng.standard_normal(400))
+    found = examine_noisy(source, Gauge.of(net, bias=True, offset=False), 1e-9)
+    assert any("few flats" in finding.sentence for finding in found) == exchanged
+
+
+def test_a_flat_that_two_surfaces_touch_is_counted_by_its_dimension() -> None:
+    """Rows on two lines of three dimensions: quadrics that vanish there touch them in a line, whose rows are counted."""
+    rng = np.random.default_rng(1)
+    x = np.zeros((60, 3))
+    x[:30, 0], x[30:, 1] = rng.standard_normal(30), rng.standard_normal(30)
+    x = np.hstack([x[:, :2], np.ones((60, 1))])
+    quadrics = vanishing(x, 2)
+    assert len(quadrics) == 1  # x₀x₁
+    assert touching(x, quadrics, 2) == 30 - 3 + 1

@@ -46,6 +46,11 @@ def confirmed(
     size = error(others)
     sizes = np.array([size * relative_size(gauge, i, known.unit_inverse(i)) for i in range(gauge.network.n_units)])
     sizes[list(open_)] = math.inf
+    return unconfirmed(rows, sizes, limit)
+
+
+def unconfirmed(rows: int, sizes: np.ndarray, limit: float) -> Statement | None:
+    """What is said of units whose precision (k,) without so many rows is beyond the limit; None where none is."""
     units = tuple(np.flatnonzero(~(sizes <= limit)).tolist())
     if not units:
         return None

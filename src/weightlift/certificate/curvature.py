@@ -110,13 +110,15 @@ class _Directions:
         return away - self.delta, np.where(np.isfinite(rise), rise, math.inf)
 
     def _to_the_floor(self, samples: Samples, away: np.ndarray) -> np.ndarray:
-        """(m, p) s with ⟨u, s⟩ = 0, a step of (JᵀJ + μ D) s = −Jᵀr − λ u, D the diagonal."""
+        """(m, p) s with ⟨u, s⟩ = 0, a step of (JᵀJ + μ D) s = −Jᵀr − λ u, D the diagonal; NaN where J is beyond all numbers."""
         gauge = self.information.gauge
         equations = NormalEquations(gauge.perturbed(away), gauge.free)
         _, gradient, gram = (to_numpy(v) for v in equations.assembled(samples.fold(equations)))
         root = np.sqrt(np.maximum(np.diagonal(gram, axis1=1, axis2=2), TINY))
         scaled = gram / (root[:, :, None] * root[:, None, :]) + LIMITS.valley_damping * np.eye(gauge.size)
         sides = np.stack([gradient / root, self.held / root], axis=2)
+        lost = ~np.isfinite(scaled).all(axis=(1, 2))
+        scaled[lost], sides[lost] = np.eye(gauge.size), np.nan
         down, across = np.moveaxis(np.linalg.solve(scaled, sides) / root[:, :, None], 2, 0)
         price = np.sum(self.held * down, axis=1) / np.sum(self.held * across, axis=1)
         return np.asarray(price[:, None] * across - down)

@@ -192,14 +192,15 @@ class Inference:
         return 1.0 - (1.0 - self.r2) * (equations - self.network.n_outputs) / self._degrees
 
     def intervals(self, level: float = 0.95) -> np.ndarray:
-        """(P, 2) confidence intervals."""
+        """(P, 2) confidence intervals; level is the share of samples that they are to cover."""
         half = self._quantile(level) * self.standard_errors
         return np.stack([self.estimates - half, self.estimates + half], axis=1)
 
     def predict(self, X: Array, level: float = 0.95, *, noise: bool = True) -> tuple[Array, Array, Array]:
         """f(x) with the ends of its interval (m,): for a new observation of mean weight, or, without noise, for f(x) itself.
 
-        X  (m, d), one row an observation
+        X      (m, d), one row an observation
+        level  the share of samples that the interval is to cover
         """
         gauge = self._gauge
         X = matrix(X, self.network.n_inputs)
@@ -236,7 +237,11 @@ class Inference:
         return float(np.trace(self.sandwich) / np.trace(self.classical))
 
     def summary(self, level: float = 0.95, *, caveats: tuple[str, ...] = ()) -> Summary:
-        """A table that prints as text and as HTML, and turns into a data frame. caveats: sentences to be read first."""
+        """A table that prints as text and as HTML, and turns into a data frame.
+
+        level    of its intervals
+        caveats  sentences to be read first
+        """
         from weightlift.certificate.summary import Summary
 
         return Summary(self, level, caveats)

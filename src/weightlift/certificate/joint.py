@@ -23,9 +23,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weightlift.certificate.heldout import HeldOut, fresh_rows
+from weightlift.certificate.joint_confirmation import confirmed_jointly
 from weightlift.certificate.joint_statistical import certify_noisy
 from weightlift.certificate.limits import LIMITS
-from weightlift.certificate.statement import Kind, Statement, Topic, assumed, named, of_finding
+from weightlift.certificate.precision import hardly_determined, separation
+from weightlift.certificate.statement import Kind, Statement, Topic, assumed, from_a_density, named, of_finding, power
 from weightlift.certificate.status import Certificate, Evidence
 from weightlift.errors import SingularError
 from weightlift.evidence.gauge import Gauge
@@ -37,11 +39,11 @@ from weightlift.rivals import Finding, Outcome, examine, examine_beside_linear
 from weightlift.rivals.cells import Draws, independent_rows, some_inputs
 from weightlift.rivals.discrete import discrete_columns
 from weightlift.rivals.equations import random_units
+from weightlift.rivals.finding import DENSITY
 from weightlift.rivals.limits import LIMITS as RIVALS
 from weightlift.samples import Block, Samples, Standardized, Sums
 
 EPS = float(np.finfo(np.float64).eps)
-DENSITY = "The rows were drawn independently from a density, not chosen by the network's values on them."
 
 
 def certify_joint(
@@ -89,8 +91,9 @@ def certify_joint(
             _enough(needed, distinct),
             *_spare(_equations(network, model, some_inputs(samples), needed, rng), needed),
             _determined(information),
-            _precise(precision),
+            _precise(gauge, precision),
             *_on_both_sides(network, model, sides),
+            *_confirmed(network, samples, model, precision, rng),
             *([] if told is None else [told]),
             *_rivals(network, model, samples, gauge, distinct, held, rng),
         )
@@ -282,7 +285,7 @@ def _assumptions(network: Network, model: Model) -> tuple[Statement, ...]:
     return (
         assumed(f"The data come from a network with the activation {phi}, of at most {network.n_units} units."),
         assumed(f"It has {free}, and {network.n_outputs} output{'s' * (network.n_outputs > 1)}."),
-        assumed(DENSITY),
+        from_a_density(),
     )
 
 
@@ -291,7 +294,7 @@ def _symmetries(network: Network) -> tuple[str, ...]:
     if not network.n_units:
         return ()
     found = ["the order of the units"] if network.n_units > 1 else []
-    found += [f"scale, a φ(z) = (a/t^{phi.degree:g}) φ(tz)"] if phi.degree else []
+    found += [f"scale, a φ(z) = (a/t{power(phi.degree)}) φ(tz)"] if phi.degree else []
     if network.turns and phi.reflection is not None:
         moved = {0: "", 1: ", which moves c", 2: ", which moves the linear part V"}[len(phi.reflection[1])]
         found.append(f"the reflection of a unit, (a, w, b) → ({'' if phi.reflection[0] > 0 else '−'}a, −w, −b){moved}")
@@ -367,16 +370,25 @@ def _determined(information: JointInformation) -> Statement:
     return Statement(Topic.DETERMINED, Kind.TESTED, False, sentence, condition, 1 / LIMITS.singular, weak)
 
 
-def _precise(precision: np.ndarray) -> Statement:
-    bad = tuple(np.flatnonzero(~(precision <= LIMITS.precision)).tolist())
-    good = precision[precision <= LIMITS.precision]
-    worst = float(good.max()) if good.size else math.inf
+def _precise(gauge: Gauge, precision: np.ndarray) -> Statement:
+    bad = ~(precision <= LIMITS.precision) | (separation(gauge) <= LIMITS.separation * precision)
+    units, worst = tuple(np.flatnonzero(bad).tolist()), float(precision.max())
     sentence = (
         f"A truth nearby is within a relative distance of {worst:.1g}, to first order."
-        if not bad
-        else f"{named(bad)} hardly determined; use fewer units or give more rows."
+        if not units
+        else hardly_determined(units, worst)
     )
-    return Statement(Topic.PRECISION, Kind.TESTED, not bad, sentence, worst, LIMITS.precision, bad)
+    return Statement(Topic.PRECISION, Kind.TESTED, not units, sentence, worst, LIMITS.precision, units)
+
+
+def _confirmed(
+    network: Network, samples: Samples, model: Model, precision: np.ndarray, rng: np.random.Generator
+) -> tuple[Statement, ...]:
+    """Of pieces between kinks sides and bases confirm each other, of polynomials nothing is claimed."""
+    if network.activation.kinks or network.activation.polynomial:
+        return ()
+    found = confirmed_jointly(network, samples, model, precision, rng)
+    return () if found is None else (found,)
 
 
 def _on_both_sides(network: Network, model: Model, sides: np.ndarray) -> tuple[Statement, ...]:
@@ -440,8 +452,8 @@ def _rivals(
     if not judged:
         sentence = "No rival is known: rows, sides of the kinks, first order and held-out rows were tested; not proved."
         judged = [Finding(Outcome.NONE_FOUND, sentence)]
-    lines = dict.fromkeys(line[:1].upper() + line[1:] for f in judged for line in f.assumes)
-    return (*(of_finding(f) for f in judged), *(assumed(f"{line}.") for line in lines if not DENSITY.startswith(line)))
+    lines = dict.fromkeys(line[:1].upper() + line[1:] for f in judged for line in f.assumes if line != DENSITY)
+    return (*(of_finding(f) for f in judged), *(assumed(f"{line}.") for line in lines))
 
 
 def _of_all_outputs(finding: Finding, network: Network, model: Model, samples: Samples) -> Finding | None:

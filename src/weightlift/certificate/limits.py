@@ -29,6 +29,8 @@ class Limits:
     # noise
     flips: int = 511  # draws of signs, all of a group of 2⁹ but one: p-values are multiples of 1/512
     level: float = 0.01  # share of right networks that the lack-of-fit test rejects: five of 512 draws
+    redrawn: tuple[float, float] = (0.002, 0.04)  # p-values that 511 draws, with a deviation of 0.0044, do not tell from it …
+    redraws: int = 7  # … and how many more groups do, with one of 0.0016
     features: int = 200  # random units that the residual is compared with
     probes: int = 64  # units whose detection is asked for
     power: float = 3.1  # standard deviations: the test finds a unit at the limit with probability 99.9 %

@@ -1,7 +1,8 @@
 """How far a network is from a minimum of the squared error, in standard errors: gᵀ(JᵀJ)⁻¹g/σ² for the least subgradient g.
 
 With noise the minimum of a kinked φ may lie where a row is on a kink. There φ′ is any number between its two sides, and with v
-the part of such a row and unit in the gradient at slope one, g = Jᵀr + Σ t v for the t within reach that make it least.
+the part of such a row and unit in the gradient at slope one, g = Jᵀr + Σ t v for the t within reach that make it least. Where
+the risk has a ridge at the kink, and not a valley, it is no minimum, and φ′ is that of one side.
 Cost  one pass of O(n d k) where φ has kinks.
 """
 
@@ -80,8 +81,10 @@ class OnKinks:
             here, sides = to_numpy(X)[on][row], np.array([kink - 1e-6, kink + 1e-6])
             inputs = np.hstack([here, np.ones((len(here), 1))])[:, : self.gauge.free.inputs(X.shape[1])]
             now = net.activation.derivative(to_numpy(z)[on][row, unit])
-            reach = np.sort(net.activation.derivative(sides)) - now[:, None]
-            found.append((unit, (to_numpy(wr)[on][row] * net.a[unit])[:, None] * inputs, reach))
+            slopes, pull = net.activation.derivative(sides), to_numpy(wr)[on][row] * net.a[unit]
+            valley = pull * (slopes[1] - slopes[0]) > 0  # on a ridge the risk falls to both sides: there is no other slope
+            reach = np.where(valley[:, None], np.sort(slopes) - now[:, None], 0.0)
+            found.append((unit, pull[:, None] * inputs, reach))
         return tuple(np.concatenate(part) for part in zip(*found, strict=True))
 
     def merge(self, left: Sums, right: Sums) -> Sums:

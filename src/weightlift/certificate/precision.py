@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weightlift.certificate.limits import LIMITS
+from weightlift.certificate.statement import named
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import MAX_CONDITION, Information
 from weightlift.evidence.rows import EPS, double
@@ -205,6 +206,14 @@ class Changes:
         bend = 2.0 * bend if phi.turns is None else bend
         row = xp.sum((a * bend + 2.0 * of_a * (xp.abs(slope) + bend)) * reach, axis=1)
         return (xp.sum(w * row * row),)
+
+
+def hardly_determined(units: tuple[int, ...], relative: float) -> str:
+    """The sentence of units whose precision is not enough."""
+    return (
+        f"{named(units)} hardly determined (relative precision {relative:.1g}), or nearly parallel to another within that; "
+        "use fewer units or give more rows."
+    )
 
 
 def separation(gauge: Gauge) -> np.ndarray:

@@ -67,6 +67,7 @@ class Topic(enum.Enum):
     SIGNIFICANCE = enum.auto()
     CURVATURE = enum.auto()
     RIVALS = enum.auto()
+    LAW = enum.auto()
     ASSUMPTION = enum.auto()
 
 
@@ -135,6 +136,17 @@ def of_finding(finding: Finding) -> Statement:
 
 def assumed(sentence: str) -> Statement:
     return Statement(Topic.ASSUMPTION, Kind.ASSUMED, True, sentence)
+
+
+def from_a_density() -> Statement:
+    """What nobody can see in the rows: their law."""
+    sentence = "The rows were drawn independently from a density, not chosen by the network's values on them."
+    return Statement(Topic.LAW, Kind.ASSUMED, True, sentence)
+
+
+def power(degree: float) -> str:
+    """^q after a letter; the first power goes without."""
+    return "" if degree == 1 else f"^{degree:g}"
 
 
 def named(units: Iterable[int], *, verb: bool = True) -> str:

@@ -142,10 +142,17 @@ class Certificate:
             size = float(np.max(np.asarray(self.precision)[list(certain)]))
             claim = f"{who}, to {size:.1g}"
             claim += "" if self.regions is None else " with 99.99 % confidence"  # errors with a bound leave no chance
-            claim += ", if the rows were drawn from a density" if self.explained else ", if the errors are independent"
+            claim += self._condition
             claim += "" if self.proved else " (tested, not proved)"
         rest = f"; {named(self.ambiguous_units, verb=False)} may be others" if self.ambiguous_units else ""
         return f"Among {self._class}: {claim}{rest}."
+
+    @property
+    def _condition(self) -> str:
+        if not self.explained:
+            return ", if the errors are independent"
+        assumed = any(s.topic is Topic.LAW and s.kind is Kind.ASSUMED for s in self.statements)
+        return ", if the rows were drawn from a density" if assumed else ""
 
     @property
     def _class(self) -> str:
@@ -262,10 +269,15 @@ class Certificate:
 
     def _repr_html_(self) -> str:
         grounds = ((s.mark, s.sentence) for s in self.statements)
-        body = markup.table(["ground", "statement"], grounds, words=True)
+        body = markup.table(["ground", "statement"], grounds, words=["ground", "statement"])
         if self.certified_units and self.precision is not None:
-            body += f"<p>Relative precision of the units: {', '.join(markup.number(p) for p in self.precision.tolist())}.</p>"
+            what = "" if self.noise_std is None else ", all weights of one at once, at 99.99 %"
+            known = ", ".join(markup.number(p) for p in self.precision.tolist())
+            body += f"<p>Relative precision of the units{what}: {known}.</p>"
         return markup.verdict(self.status.name, self.headline, body + markup.listing(f"up to {s}" for s in self.symmetries))
+
+    def __repr__(self) -> str:
+        return f"Certificate({self.status.name}: {self.headline})"
 
     def __str__(self) -> str:
         e = self.evidence

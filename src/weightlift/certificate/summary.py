@@ -86,6 +86,12 @@ class Summary:
             f"{percent} high": high.tolist(),
         }
 
+    @property
+    def errors(self) -> dict[str, float]:
+        """Standard errors by the parameters' names; none where they are not known."""
+        found = zip(self.inference.names, self.inference.standard_errors.tolist(), strict=True)
+        return {name: error for name, error in found if error == error}
+
     def frame(self) -> Any:
         """A pandas data frame indexed by parameter; without pandas, the dictionary of columns."""
         columns = self.columns()
@@ -112,6 +118,9 @@ class Summary:
         first = [f"! {caveat}" for caveat in self.first]
         return "\n".join([*first, rule, *above, rule, rows[0], "-" * len(rule), *rows[1:], rule, *notes])
 
+    def __repr__(self) -> str:
+        return str(self)
+
     @property
     def first(self) -> tuple[str, ...]:
         """What is to be read before the table."""
@@ -119,7 +128,7 @@ class Summary:
 
     def _repr_html_(self) -> str:
         columns = self.columns()
-        above = markup.table(["", ""], self.inference.facts(), words=True)
+        above = markup.table(["", ""], self.inference.facts(), words=[""])
         first = "".join(f"<p><strong>{markup.escaped(caveat)}</strong></p>" for caveat in self.first)
         return f"{first}{above}{markup.table(list(columns), zip(*columns.values(), strict=True))}{markup.listing(CAVEATS)}"
 

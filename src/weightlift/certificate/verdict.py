@@ -32,10 +32,28 @@ from weightlift.certificate.joint import certify_joint
 from weightlift.certificate.lack_of_fit import UnitSquares
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.noise import NoisyFit, examine_noise
-from weightlift.certificate.precision import Precision, precision_of, relative_size, separation, undetermined
+from weightlift.certificate.precision import (
+    Precision,
+    hardly_determined,
+    precision_of,
+    relative_size,
+    separation,
+    undetermined,
+)
 from weightlift.certificate.quantum import Quantum, quantum_of
 from weightlift.certificate.standard import Standard
-from weightlift.certificate.statement import Kind, Statement, Status, Topic, assumed, named, of_finding, renumbered
+from weightlift.certificate.statement import (
+    Kind,
+    Statement,
+    Status,
+    Topic,
+    assumed,
+    from_a_density,
+    named,
+    of_finding,
+    power,
+    renumbered,
+)
 from weightlift.certificate.status import Certificate, Evidence
 from weightlift.errors import ArgumentError, ShapeError
 from weightlift.evidence.gauge import Gauge
@@ -52,7 +70,6 @@ from weightlift.samples import Block, Samples
 from weightlift.samples import open as open_samples
 from weightlift.samples.columns import columns_of
 
-DENSITY = "The rows were drawn independently from a density, not chosen by the network's values on them."
 NONE_BELOW = Finding(Outcome.NONE_FOUND, "No other network was found that fits as well: reflected units, exchanged pieces.")
 
 
@@ -85,11 +102,12 @@ def certify(
     """
     if not isinstance(network, Network):
         raise ArgumentError(f"network must be a Network, not {type(network).__name__}.")
+    if not network.n_units and network.V is None:
+        raise ArgumentError("network has neither units nor a linear part; there is nothing to certify.")
     if not (isinstance(tries, int | np.integer) and tries >= 1):
         raise ArgumentError(f"tries must be a whole number, one at least, not {tries!r}.")
     samples = open_samples(X, y, sample_weight=sample_weight)
-    if heldout is not None:
-        heldout = open_samples(*heldout) if isinstance(heldout, tuple) else open_samples(heldout)
+    heldout = None if heldout is None else _opened(heldout)
     for name, source in (("X", samples), ("heldout", heldout)):
         if source is not None and source.d != network.n_inputs:
             raise ShapeError(f"{name} has {source.d} inputs and the network {network.n_inputs}; they must agree.")
@@ -105,6 +123,12 @@ def certify(
         lines = (_of_width(network, network.n_units), *_assumptions(bias, offset))
         blank = Certificate(network, bias, offset, lines, Evidence(), symmetries=symmetries(network))
         return _Case(blank, samples, HeldOut.of(heldout, samples, network, bias=bias), int(tries), generator(rng)).certificate()
+
+
+def _opened(heldout: Samples | tuple[Any, Any]) -> Samples:
+    if isinstance(heldout, tuple | list) and len(heldout) != 2:
+        raise ArgumentError(f"heldout must be a source or a pair (X, y), not {len(heldout)} things.")
+    return open_samples(*heldout) if isinstance(heldout, tuple | list) else open_samples(heldout)
 
 
 def _free(network: Network, bias: bool | None, offset: bool | None) -> tuple[bool, bool]:
@@ -355,7 +379,9 @@ class _Part:
         findings = tuple(findings) or (NONE_BELOW,)
         stated = tuple(self.fewer.named(of_finding(f)) for f in findings)
         lines = dict.fromkeys(line[:1].upper() + line[1:] for f in findings for line in f.assumes)
-        fresh = (assumed(f"{line}.") for line in lines if not any(a.startswith(line) for a in case.known.assumptions))
+        fresh = [assumed(f"{line}.") for line in lines if not any(a.startswith(line) for a in case.known.assumptions)]
+        widths = [finding.width for finding in findings if finding.width is not None]
+        case = case._narrowed(min(widths)) if widths else case
         known = case._stating(*stated, *fresh).known
         patterns = [self.fewer.pattern(f.patterns) for f in findings if f.outcome is Outcome.FOUND and f.patterns is not None]
         return replace(known, sign_patterns=np.unique(np.concatenate(patterns), axis=0)) if patterns else known
@@ -440,7 +466,7 @@ def _of_width(network: Network, k: int) -> Statement:
 
 def _assumptions(bias: bool, offset: bool) -> tuple[Statement, ...]:
     given = " and ".join(name for name, free in (("biases", bias), ("an offset", offset)) if free)
-    return assumed(f"It has {given or 'neither biases nor an offset'}."), assumed(DENSITY)
+    return assumed(f"It has {given or 'neither biases nor an offset'}."), from_a_density()
 
 
 def _enough(distinct: int, p: int, heldout: int) -> Statement:
@@ -486,8 +512,7 @@ def _precise(gauge: Gauge, found: Precision, relative: np.ndarray, limit: float)
         f"A truth nearby is within a relative distance of {worst:.1g}: J changes by {found.contraction:.1g} on the box"
         f"{'' if known else ', an estimate'}."
         if not units
-        else f"{named(units)} hardly determined (relative precision {worst:.1g}), or nearly parallel to another within that; "
-        "use fewer units or give more rows."
+        else hardly_determined(units, worst)
     )
     kind = Kind.PROVED if known and not units else Kind.TESTED
     return Statement(Topic.PRECISION, kind, not units, sentence, worst, limit, units)
@@ -498,7 +523,7 @@ def symmetries(network: Network) -> tuple[str, ...]:
     phi = network.activation
     found = ["the order of the units"] if network.n_units > 1 else []
     if phi.degree:
-        found.append(f"scale, a φ(z) = (a/t^{phi.degree:g}) φ(tz)")
+        found.append(f"scale, a φ(z) = (a/t{power(phi.degree)}) φ(tz)")
     if phi.parity == "odd":
         found.append("the joint sign of a, w and b")
     elif phi.parity == "even":

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from weightlift.namespaces import Array, array_namespace
 from weightlift.network import Network
 from weightlift.refinement.normal_equations import Free, products_by_row
 from weightlift.risk import Students
+
+TINY = float(np.finfo(float).tiny)  # a zero divides by it
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +46,7 @@ class Gauge:
         """Coordinates of one unit."""
         return self.free.inputs(self.network.n_inputs) + self.free.a
 
-    @property
+    @cached_property
     def theta(self) -> np.ndarray:
         """(p,) in the order of `Free.pack`."""
         return np.asarray(self.free.pack(Students.of(self.network))[0])
@@ -76,9 +79,9 @@ class Gauge:
         Normal form of homogeneous φ is ‖w‖ = 1 with the size ‖w‖^q in a.
         """
         (inner, a), (others, their_a) = self._normal_form(own), self._normal_form(other)
-        larger = max(float(np.linalg.norm(inner)), float(np.linalg.norm(others)))
+        larger = max(float(np.linalg.norm(inner)), float(np.linalg.norm(others)), TINY)
         gap = float(np.linalg.norm(inner - others)) / larger
-        return max(gap, abs(a - their_a) / max(abs(a), abs(their_a)))
+        return max(gap, abs(a - their_a) / max(abs(a), abs(their_a), TINY))
 
     def relative_size(self, i: int, region: np.ndarray) -> float:
         """The largest relative distance, to first order, of unit i to those with δᵀ region⁻¹ δ ≤ 1; ∞ for a zero unit, or where
@@ -109,7 +112,7 @@ class Gauge:
     def _normal_form(self, unit: np.ndarray) -> tuple[np.ndarray, float]:
         if self.free.a:
             return unit[:-1], float(unit[-1])
-        length = max(float(np.linalg.norm(unit[: self.network.n_inputs])), np.finfo(float).tiny)
+        length = max(float(np.linalg.norm(unit[: self.network.n_inputs])), TINY)
         return unit / length, length ** float(self.network.activation.degree or 1.0)
 
     def jacobian(self, X: Array, z: Array, students: Students) -> Array:

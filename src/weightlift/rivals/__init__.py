@@ -21,7 +21,6 @@ from weightlift.network import Network
 from weightlift.rivals.analytic import examine_analytic
 from weightlift.rivals.cells import independent_rows, some_inputs
 from weightlift.rivals.discrete import (
-    aliased,
     discrete_columns,
     few_levels,
     few_rows,
@@ -33,6 +32,7 @@ from weightlift.rivals.discrete import (
 from weightlift.rivals.equations import spare_equations
 from weightlift.rivals.finding import Finding, Outcome
 from weightlift.rivals.flats import rows_on_flats
+from weightlift.rivals.lattice import aliased
 from weightlift.rivals.limits import LIMITS
 from weightlift.rivals.pieces import examine_pieces, pieces_below, pieces_beside_linear, ratio
 from weightlift.rivals.polynomial import examine_polynomial
@@ -66,9 +66,9 @@ def examine(
         return (NO_ROW,)
     columns = discrete_columns(X)
     main = (_without_pieces(samples, gauge),) if alpha is None else examine_pieces(samples, X, gauge, alpha)
-    found = [same_function(gauge), hidden_levels(X, gauge, columns), rows_on_flats(X, gauge, LIMITS.same)]
+    found = [same_function(gauge), hidden_levels(X, gauge, columns), rows_on_flats(X, gauge, LIMITS.same), aliased(X, gauge)]
     if columns.any():
-        found += [few_levels(X, gauge), aliased(X, gauge, columns)]
+        found += [few_levels(X, gauge)]
         main = tuple(_tested(finding, columns) for finding in main)
         found += [*_in_other_places(samples, X, gauge, columns), few_values(X, gauge, LIMITS.on_kink)]
     if phi.analytic or any(finding.outcome is not Outcome.IMPOSSIBLE for finding in main):  # else bases are equations enough
@@ -95,11 +95,11 @@ def examine_beside_linear(samples: Samples, gauge: Gauge) -> tuple[Finding, ...]
         main = (examine_analytic(independent_rows(samples, gauge), gauge, gauge.network.n_inputs),)
     else:
         main = (Finding(Outcome.NONE_FOUND, f"No theorem is known for {phi.name!r} beside a linear part; none was found."),)
-    found = [hidden_levels(X, gauge, columns), rows_on_flats(X, gauge, LIMITS.same)]
+    found = [hidden_levels(X, gauge, columns), rows_on_flats(X, gauge, LIMITS.same), aliased(X, gauge)]
     if columns.any():
         places = sorted({i for units, _ in other_places(X, gauge, columns, LIMITS.same) for i in units})
         sentence = f"{named(places).capitalize()} may take each other's places at levels of the discrete inputs."
-        found += [few_levels(X, gauge), aliased(X, gauge, columns), few_values(X, gauge, LIMITS.on_kink)]
+        found += [few_levels(X, gauge), few_values(X, gauge, LIMITS.on_kink)]
         found += [Finding(Outcome.UNEXAMINED, sentence, units=tuple(places))] if places else []
         main = tuple(_tested(finding, columns) for finding in main)
     return (*(finding for finding in found if finding is not None), *main)
@@ -165,10 +165,10 @@ def examine_noisy(samples: Samples, gauge: Gauge, ceiling: float, regions: np.nd
     found = [same_function(gauge), reflected_below(samples, gauge, ceiling), pieces_below(samples, X, gauge, ceiling)]
     if ratio(gauge.network) is None and (known := _without_pieces(samples, gauge)).outcome is not Outcome.NONE_FOUND:
         found.append(None if known.outcome is Outcome.IMPOSSIBLE else known)
-    found.append(rows_on_flats(X, gauge, LIMITS.noisy_places[0]))
+    found += [rows_on_flats(X, gauge, LIMITS.noisy_places[0]), aliased(X, gauge)]
     if columns.any():
         places = [rival for width in LIMITS.noisy_places for rival in other_places(X, gauge, columns, width)]
         kept = below(samples, gauge, places, ceiling)
         found += [_places_finding(kept) if kept else None, few_values(X, gauge, LIMITS.noisy_values)]
-        found += [None if regions is None else open_places(X, gauge, columns, regions), aliased(X, gauge, columns)]
+        found.append(None if regions is None else open_places(X, gauge, columns, regions))
     return tuple(finding for finding in found if finding is not None)

@@ -77,8 +77,8 @@ def period(phi: Activation) -> float | None:
 def identity(phi: Activation, biased: bool = True) -> tuple[float, float] | None:
     """(α, β) with φ(αt + β) = a φ(t) + a cubic on [−3, 3], other than (1, 0) and the declared reflection; None if none.
 
-    The gap is the relative distance from span{φ, 1, t, t², t³}; its least places on a grid of (α, β) are refined.
-    b fixed: β = 0.
+    The gap is the relative distance from span{φ, 1, t, t², t³}; its least places on a grid of (α, β) are refined, and, with
+    α = ±1, on one of β far away: a slow wave repeats there. b fixed: β = 0.
     """
     from scipy.optimize import minimize
 
@@ -104,6 +104,9 @@ def identity(phi: Activation, biased: bool = True) -> tuple[float, float] | None
     around = [padded[i : i + gaps.shape[0], j : j + gaps.shape[1]] for i in range(3) for j in range(3)]
     least = gaps <= np.min(around, axis=0)
     starts = points[least][np.argsort(gaps[least], kind="stable")[:12]]
+    if biased:
+        far = np.array([(alpha, beta) for alpha in (-1.0, 1.0) for beta in np.arange(-LIMITS.shift, LIMITS.shift, 0.1)])
+        starts = np.vstack([starts, far[np.argsort(np.apply_along_axis(gap, -1, far), kind="stable")[:12]]])
     fits = [minimize(gap, start, method="Nelder-Mead", options={"xatol": 1e-12, "fatol": 1e-14}) for start in starts]
     best = min(fits, key=lambda fit: float(fit.fun))
     return (float(best.x[0]), float(best.x[1]) if biased else 0.0) if best.fun <= LIMITS.flat else None

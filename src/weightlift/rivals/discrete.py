@@ -18,7 +18,6 @@ from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
 from weightlift.network import Network
 from weightlift.risk import Students
-from weightlift.rivals.analytic import period
 from weightlift.rivals.cells import inputs
 from weightlift.rivals.finding import Finding, Outcome
 from weightlift.rivals.limits import LIMITS
@@ -63,22 +62,6 @@ def hidden_levels(X: np.ndarray, gauge: Gauge, columns: np.ndarray) -> Finding |
     units = tuple(sorted(found))
     sentence = f"The rows lie on few parallel hyperplanes, across which {named(units)} may take each other's places."
     return Finding(Outcome.UNEXAMINED, sentence, units=units)
-
-
-def aliased(X: np.ndarray, gauge: Gauge, columns: np.ndarray) -> Finding | None:
-    """A φ of period T on a column of values x₀ + hZ: (w, b) and (w + T/h, b − T x₀/h) have the same values there."""
-    if not columns.any() or period(gauge.network.activation) is None:
-        return None
-    for j in np.flatnonzero(columns):
-        levels = np.unique(X[:, j])
-        h = float(np.diff(levels).min())
-        steps = (levels - levels[0]) / h
-        shift = levels[0] / h
-        whole = np.abs(steps - np.round(steps)).max() <= LIMITS.same * max(1.0, steps[-1])
-        if whole and (gauge.free.b or abs(shift - round(shift)) <= LIMITS.same * max(1.0, abs(shift))):
-            sentence = f"Input {j} has values {h:.3g} apart, on which units with other weights agree, φ being periodic."
-            return Finding(Outcome.FOUND, f"{sentence} Give values between.")
-    return None
 
 
 def few_rows(X: np.ndarray, information: Information, columns: np.ndarray) -> Finding | None:

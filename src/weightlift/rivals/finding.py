@@ -35,3 +35,4 @@ class Finding:
     rivals: tuple[Network, ...] = ()  # other networks that agree on the rows
     patterns: np.ndarray | None = None  # (n, k) sets of units, where the rivals are reflections
     assumes: tuple[str, ...] = ()  # what it rests on, in sentences
+    width: int | None = None  # units of the class that the others are unique in, where fewer suffice on the rows

@@ -29,6 +29,7 @@ class Limits:
     spare: int = 8  # equations beyond the parameters: two exclude a rival, eight keep the conditioning
     features: int = 24  # random units of the class that count the equations; three times what is asked for
     flat: float = 1e-7  # relative size below which a feature's part off the range of J is rounding
+    shift: float = 200.0  # of an argument, up to which a φ of the user's own is compared with itself
     agreement: float = 1e3  # a rival's residual in rounding bounds: a refit need not end as exactly as the fit
     same: float = 1e-7  # relative distance below which two units are one
     independent: float = 1e-9  # least singular value beside the largest of the units' polynomials
@@ -54,6 +55,9 @@ class Limits:
     memory: int = 2**23  # floats for the normal equations of all refits together
     damping: float = 1e-6  # a refit starts beside its end: nearly undamped
     touched: int = 16  # rows at which the flat that touches a surface is looked at: each of k flats holds one in k of them
+    lattice: float = 1e9  # weight of a rest beside a factor in a reduction: rows are known to 1e-13 of their size
+    lattice_inputs: int = 40  # beyond which no lattice is looked for: 2 s there, and cubic in them
+    reductions: int = 100  # times the squared dimension, exchanges in one: random rows took 60
     levels: int = 256  # different places of discrete columns that are looked at
     atom: float = 0.02  # share of the rows with one value that makes a column discrete
 

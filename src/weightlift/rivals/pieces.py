@@ -65,6 +65,11 @@ class Pieces:
         values, vectors = np.linalg.eigh(S.T @ S)
         return np.asarray((vectors[:k, values <= LIMITS.independent * max(values[-1], 1.0)] ** 2).sum(axis=1))
 
+    @property
+    def rank(self) -> int:
+        """Of the slopes: of a network with more units the sides need not be in their span."""
+        return int(np.linalg.matrix_rank(self.S, LIMITS.independent * max(1.0, float(np.linalg.norm(self.S)))))
+
 
 def ratio(network: Network) -> float | None:
     """α of φ = α z^q below the kink and z^q above it; None for any other φ."""
@@ -98,6 +103,7 @@ def examine_pieces(samples: Samples, X: np.ndarray, gauge: Gauge, alpha: float) 
                 f"Between the kinks the rows see {named(units)} only together, or not at all: moved against each other they "
                 "agree on every row. Give rows on the other sides.",
                 units=units,
+                width=pieces.rank if pieces.rank < gauge.network.n_units else None,
             ),
             *_beside_loose(samples, pieces, np.flatnonzero(null <= LIMITS.same)),
         )

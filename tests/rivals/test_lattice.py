@@ -1,0 +1,90 @@
+"""Rows on a lattice, whatever has rotated it: aliases of a φ that repeats; rows of a density have none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.rivals.instances import examined, outcomes, refused
+
+import weightlift as wl
+from weightlift.evidence.gauge import Gauge
+from weightlift.rivals import Outcome
+from weightlift.rivals.lattice import aliased, reduced, repetition
+
+
+@pytest.mark.parametrize("d", [1, 2, 5, 12])
+def test_a_dual_vector_is_found_however_the_lattice_lies(d: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    m, B = rng.integers(-6, 7, (200, d)), rng.standard_normal((d, d))
+    found = repetition(m @ B.T)
+    assert found is not None
+    np.testing.assert_allclose(B.T @ found, np.round(B.T @ found), atol=1e-7)
+    assert np.any(np.round(B.T @ found))
+
+
+def test_one_discrete_direction_is_found_and_a_density_has_none(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    Q = np.linalg.qr(rng.standard_normal((4, 4)))[0]
+    X = np.column_stack([rng.standard_normal((200, 3)), 0.3 * rng.integers(0, 9, 200)]) @ Q
+    found = repetition(X - X[0])
+    assert found is not None
+    np.testing.assert_allclose(np.abs(Q @ found), [0, 0, 0, 1 / 0.3], atol=1e-7)
+    assert repetition(rng.standard_normal((200, 4))) is None
+    assert repetition(np.hstack([Z := rng.standard_normal((200, 3)), Z @ [[1.0], [2.0], [0.5]]])) is None  # in a subspace
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_sines_on_a_rotated_lattice_are_refused(bias: bool, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    B = np.linalg.qr(rng.standard_normal((3, 3)))[0] * [0.4, 0.7, 1.0]
+    X = rng.integers(-6, 7, (200, 3)) @ B.T
+    net = wl.Network(rng.standard_normal((3, 2)), rng.standard_normal(2), bias * rng.standard_normal(2), 0.0, "sine")
+    other = replace(net, W=net.W + 2 * np.pi * np.linalg.inv(B).T[:, [1]])
+    np.testing.assert_allclose(net.predict(X), other.predict(X), atol=1e-12)
+    assert Outcome.FOUND in outcomes(examined(net, X, bias=bias))
+    assert not refused(examined(net, X + 1e-3 * rng.standard_normal(X.shape), bias=bias))
+    assert not refused(examined(replace(net, activation=wl.activations.get("tanh")), X, bias=bias))
+
+
+def test_rows_finer_than_their_number_leave_an_assumption(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.standard_normal((200, 2)), 4)
+    net = wl.Network(rng.standard_normal((2, 2)), rng.standard_normal(2), activation="sine")
+    certificate = wl.certify(net, X, net.predict(X))
+    assert certificate.status is wl.Status.EXACT
+    assert any("periodic" in line for line in certificate.assumptions)
+
+
+def test_a_reduced_basis_spans_the_same_lattice(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    B = rng.integers(-50, 51, (6, 6)).astype(float)
+    short = reduced(B)
+    turned = np.linalg.solve(B, short)
+    np.testing.assert_allclose(turned, np.round(turned), atol=1e-8)
+    assert abs(abs(np.linalg.det(turned)) - 1) < 1e-6
+    assert np.linalg.norm(short[:, 0]) <= 2 ** (5 / 4) * abs(np.linalg.det(B)) ** (1 / 6)  # [lenstra1982, Prop. 1.9]
+
+
+@pytest.mark.parametrize(
+    ("step", "start", "bias", "found"), [(0.5, 0.0, False, True), (0.5, 1 / np.pi, False, False), (0.5, 1 / np.pi, True, True)]
+)
+def test_periodic_units_alias_on_a_lattice(step: float, start: float, bias: bool, found: bool) -> None:
+    """sin(wx + b) and sin((w + 2π/h)x + b − 2π x₀/h) agree at x₀ + hZ; without biases x₀ must be of the lattice."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([start + step * rng.integers(0, 7, 90), rng.standard_normal(90)])
+    net = wl.Network(np.array([[1.0], [0.4]]), activation="sine")
+    gauge = Gauge.of(net, bias=bias, offset=False)
+    assert found_on(X, gauge) == found
+    shift = 2 * np.pi / step
+    other = wl.Network(net.W + np.array([[shift], [0.0]]), b=[-shift * start], activation="sine")
+    np.testing.assert_allclose(other.predict(X), net.predict(X), atol=1e-12)
+    X[0, 0] += step / np.e  # 0.3 would make it a finer lattice
+    assert not found_on(X, gauge)
+
+
+def found_on(X: np.ndarray, gauge: Gauge) -> bool:
+    """Whether aliases are found, and not merely assumed away on a lattice finer than the rows are many."""
+    finding = aliased(X, gauge)
+    return finding is not None and finding.outcome is Outcome.FOUND
