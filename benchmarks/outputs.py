@@ -4,6 +4,7 @@
     python -m benchmarks.outputs --full       10 seeds a line
     python -m benchmarks.outputs --only tanh  lines whose name has that
     python -m benchmarks.outputs --jobs 8     so many runs at once
+    python -m benchmarks.outputs --start 100 --seeds 5   seeds 100 to 104
 
 Teachers  20-5-m with biases: unit directions, |bᵢ| ≤ 0.3, ‖aᵢ‖ ∈ [½, 3/2], Gaussian rows; equations (rows × m) a parameter, the
           k(d + 1 + m) of W, b and A. Digits: MLPClassifier(16 or 32, ReLU) trained on standardised pixels, its logits as
@@ -187,8 +188,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--only", default="")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--start", type=int, default=0)
+    parser.add_argument("--seeds", type=int)
     options = parser.parse_args(arguments)
-    seeds = range(10 if options.full else 3)
+    seeds = range(options.start, options.start + (options.seeds or (10 if options.full else 3)))
     names = [name for name in LINES if options.only in name]
     print("| problem | certified | units certified / determined | wrong | largest residual | seconds | CPU seconds |")
     print("|---|---|---|---|---|---|---|")

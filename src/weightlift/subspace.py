@@ -27,6 +27,7 @@ class Limits:
     power_passes: int = 500  # at most
     lanczos_passes: int = 25  # at most
     power_steps: int = 100_000  # on a moment that is formed, where a step costs no pass
+    power_stride: int = 10  # of them between orthonormalisations: columns grow apart by 2¹⁰ at most, which costs three digits
     # when to stop
     tolerance: float = 1e-9  # turn of an exact subspace: nine digits, as every source of the same rows gives them
     noise_share: float = 3e-2  # of |λ_{k+1}|, the size of the sampling noise: a Ritz vector need not be more precise than that
@@ -179,34 +180,38 @@ def _power_method(samples: Samples, P2: SecondMoment, k: int, rng: np.random.Gen
     """zhong2017's box: power steps with C I + P2 and C I − P2, C = 3‖P2‖, then the k largest of both by magnitude.
 
     A step shrinks the error by (C + |λ_{k+1}|)/(C + |λ_k|): with C = 3|λ₁| and a λ_k of |λ₁|/1000, as a random α may make it
-    where P2 = M3(I, I, α), that takes 10⁵ steps to nine digits. Up to d = 500 they are taken on P2 formed once.
+    where P2 = M3(I, I, α), that takes 10⁵ steps to nine digits. Up to d = 500 they are taken on P2 formed once, ten at a time.
     """
     d, dense = samples.d, samples.d <= LIMITS.dense
-    matrix = P2.matrix(samples) if dense else None
-    V = _orthonormal(rng.normal(size=(d, 2 * k)).reshape(d, 2, k))  # (d, 2, k): for +P2 and −P2
-    signs = np.array([1.0, -1.0])[None, :, None]
+    V = np.linalg.qr(rng.normal(size=(d, 2, k)).transpose(1, 0, 2))[0]  # (2, d, k): for +P2 and −P2
+    signs = np.array([1.0, -1.0])[:, None, None]
+    stride, most = (LIMITS.power_stride, LIMITS.power_steps) if dense else (1, LIMITS.power_passes)
+    if dense:
+        matrix = P2.matrix(samples)
+        C = 3 * float(np.linalg.norm(matrix, ord=2)) or 1.0
+        grown = np.linalg.matrix_power(np.eye(d) + signs * matrix / C, stride)
 
     def times(V: np.ndarray) -> np.ndarray:
-        flat = V.reshape(d, 2 * k)
-        return np.asarray(P2.times(samples, flat) if matrix is None else matrix @ flat).reshape(d, 2, k)
+        return matrix @ V if dense else np.stack(np.split(P2.times(samples, np.hstack(list(V))), 2, axis=1))
 
-    C, turns, most = 0.0, [np.inf], LIMITS.power_steps if dense else LIMITS.power_passes
-    for _ in range(most):
+    def stepped(V: np.ndarray) -> np.ndarray:
+        if dense:
+            return np.asarray(grown @ V)
         product = times(V)
-        norm = max(float(np.linalg.norm(product[:, i], ord=2)) for i in (0, 1))
-        C = max(C, 3 * norm)
-        previous, V = V, _orthonormal(C * V + signs * product)
+        return np.asarray(3 * np.linalg.norm(product, ord=2, axis=(1, 2)).max() * V + signs * product)
+
+    turns = [np.inf]
+    while stride * (len(turns) - 1) < most and not turns[-1] < LIMITS.tolerance / 3:  # P2 is a third of C
+        previous, V = V, np.linalg.qr(stepped(V))[0]
         turns.append(_turn(previous, V))
-        if C > 0 and turns[-1] < LIMITS.tolerance * norm / C:
-            break
-    steps, product = len(turns) - 1, times(V)
-    ritz = [np.linalg.eigh(_symmetric(V[:, i].T @ product[:, i])) for i in (0, 1)]
+    steps, product = stride * (len(turns) - 1), times(V)
+    ritz = [np.linalg.eigh(_symmetric(V[i].T @ product[i])) for i in (0, 1)]
     values = np.concatenate([ritz[0][0], ritz[1][0]])
     values[:k][values[:k] < 0], values[k:][values[k:] > 0] = 0.0, 0.0  # each basis speaks for its own sign
-    basis = np.hstack([V[:, i] @ ritz[i][1] for i in (0, 1)])
+    basis = np.hstack([V[i] @ ritz[i][1] for i in (0, 1)])
     order = np.argsort(-np.abs(values))[:k]
     chosen, _ = np.linalg.qr(basis[:, order])
-    left = _turn_left(turns) if steps == most else 0.0
+    left = _turn_left(turns) if steps >= most else 0.0
     if left > LIMITS.unsettled:
         warn(
             f"the power method was stopped after {steps} steps with about {left:.2g} still to turn: |λ_k| is small; "
@@ -260,13 +265,9 @@ def _block_lanczos(
     return Subspace(Q @ vectors[:, :k], values[:k], following, "lanczos", passes)
 
 
-def _orthonormal(V: np.ndarray) -> np.ndarray:
-    return np.stack([np.linalg.qr(V[:, i])[0] for i in (0, 1)], axis=1)
-
-
 def _turn(previous: np.ndarray, V: np.ndarray) -> float:
     """The larger of the two subspaces' changes, as the norm of what left the previous span."""
-    return max(float(np.linalg.norm(V[:, i] - previous[:, i] @ (previous[:, i].T @ V[:, i]))) for i in (0, 1))
+    return float(np.linalg.norm(V - previous @ (previous.transpose(0, 2, 1) @ V), axis=(1, 2)).max())
 
 
 def _symmetric(A: np.ndarray) -> np.ndarray:

@@ -43,7 +43,9 @@ def test_where_nothing_is_certified_the_first_answer_stays_with_the_ranking() ->
     left = [trial.left for trial in found.trials]
     assert left == sorted(left)
     tried = {trial.change: trial for trial in found.trials}
-    assert {"biases", "an offset", "a linear part", "gelu units", "3 units", "1 unit"} <= set(tried)
+    assert {"biases", "an offset", "a linear part", "gelu units"} <= set(tried)
+    assert any(change.startswith("3 ") and change.endswith(" units") for change in tried)
+    assert any(change.startswith("1 ") and change.endswith(" unit") for change in tried)
 
 
 def test_a_model_that_leaves_more_than_another_is_not_taken() -> None:

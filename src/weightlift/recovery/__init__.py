@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from weightlift.activations import Activation
-from weightlift.arguments import generator
+from weightlift.arguments import flag, generator
 from weightlift.certificate import Certificate, Kind, Statement, Status, Topic
 from weightlift.certificate.inflation import inflated, variance_inflation
 from weightlift.evidence.information import MAX_CONDITION
@@ -28,7 +28,7 @@ from weightlift.recovery.answers import Answer, fit, judge
 from weightlift.recovery.exploring import explored
 from weightlift.recovery.joint import as_column, recovered_jointly, target_column
 from weightlift.recovery.limits import LIMITS
-from weightlift.recovery.problem import Counted, Problem
+from weightlift.recovery.problem import Counted, Problem, threads
 from weightlift.recovery.rare_columns import rare
 from weightlift.recovery.reports import Recovery, StageReport, Trial
 from weightlift.recovery.request import Event, Request
@@ -87,6 +87,7 @@ def recover(
     """
     asked = Request(n_units, activation, bias, offset, output_weights, method, linear, max_work, max_time, callback)
     request = asked.checked()
+    explore = flag("explore", explore)
     rows = open_samples(X, y, sample_weight=sample_weight)
     chance = generator(rng)
     found = recovered(rows, request, chance)
@@ -110,8 +111,8 @@ def recovered(samples: Samples, request: Request, rng: np.random.Generator) -> R
     if request.linear is not False or samples.n_outputs is not None:
         return _general(samples, request, rng)
     budget, watch = request.budget(), Watch(request, time.perf_counter())
-    problem = Problem.of(samples, request, rng)
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"), problem.threads():
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"), threads(samples):
+        problem = Problem.of(samples, request, rng)
         if request.n_units == "auto":
             found = _auto(problem, budget, watch, rng)
         else:

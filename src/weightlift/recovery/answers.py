@@ -14,8 +14,9 @@ from weightlift.recovery.limits import LIMITS
 from weightlift.recovery.problem import Problem
 from weightlift.recovery.reports import Cost, StageReport
 from weightlift.recovery.starts import Start
-from weightlift.refinement import gauss_newton
-from weightlift.refinement.gauss_newton import RefinementEnding
+from weightlift.refinement import along_kinks, gauss_newton
+from weightlift.refinement.gauss_newton import Refinement, RefinementEnding
+from weightlift.samples import Samples
 from weightlift.search import Budget
 
 
@@ -56,15 +57,7 @@ def fit(problem: Problem, start: Start, budget: Budget) -> Refined:
     free = request.free + "c" * (network.c != 0.0 and not request.offset)
     risk = float(problem.risks(network)[0]) if start.risk is None else start.risk
     steps = 0 if problem.exact(risk) else budget.steps(start.steps)  # the polish does the rest
-    refined = gauss_newton(
-        problem.white,
-        network,
-        free=free,
-        iterations=steps,
-        tol=_tolerance(problem.white.n),
-        unit=request.unit,
-        deadline=budget.deadline,
-    )
+    refined, work = _on_white_rows(problem, network, free, steps, budget)
     net = refined.network
     if not request.offset and net.c:
         net = replace(without_offset(net), c=0.0)
@@ -73,7 +66,6 @@ def fit(problem: Problem, start: Start, budget: Budget) -> Refined:
         final, fixed = _with_outputs(final, request.outputs), request.free.replace("a", "")
     elif request.unit:
         final, fixed = final.absorbed(), request.free.replace("a", "")
-    work = refined.iterations
     if refined.risks[0] <= LIMITS.polished * problem.energy or network.c or problem.request.outputs is not None:
         final, steps = _polished(problem, final, fixed, budget.less(work))
         work += steps
@@ -91,6 +83,24 @@ def fit(problem: Problem, start: Start, budget: Budget) -> Refined:
     )
 
 
+def _on_white_rows(problem: Problem, network: Network, free: str, steps: int, budget: Budget) -> tuple[Refinement, int]:
+    """The fit of the training rows, and its steps; of some of them where it ends above rounding: all are fitted later."""
+
+    def refined(rows: Samples, network: Network, steps: int, loosest: float = LIMITS.loosest) -> Refinement:
+        tol, unit = min(_tolerance(problem, rows, network), loosest), problem.request.unit
+        return gauss_newton(rows, network, free=free, iterations=steps, tol=tol, unit=unit, deadline=budget.deadline)
+
+    share = LIMITS.some_rows * problem.parameters(network.n_units) / problem.white.n
+    if not steps or share > 0.5 or problem.heldout is None:
+        found = refined(problem.white, network, steps)
+        return found, found.iterations
+    first = refined(problem.white.split(share, seed=0)[0].persist(), network, steps, LIMITS.few_tolerance)
+    if first.risks[0] > LIMITS.polished * problem.energy:
+        return replace(first, risks=problem.risks(first.network)), first.iterations
+    found = refined(problem.white, first.network, steps - first.iterations)
+    return found, first.iterations + found.iterations
+
+
 def judge(problem: Problem, fit: Refined, tries: int = 1) -> Answer:
     """The certificate of a fit; with noise, of least squares on every row, held-out ones too: no row is wasted.
 
@@ -100,11 +110,24 @@ def judge(problem: Problem, fit: Refined, tries: int = 1) -> Answer:
     noisy = fit.risk > LIMITS.polished * problem.energy and problem.heldout is not None and not fit.given_up
     if noisy and (steps := fit.budget.steps(LIMITS.steps)):
         again = gauss_newton(
-            problem.rows, network, free=fit.free, iterations=steps, tol=_tolerance(problem.rows.n), damping=1e-6,
+            problem.rows,
+            network,
+            free=fit.free,
+            iterations=steps,
+            tol=_tolerance(problem, problem.rows, network),
+            damping=1e-6,
             deadline=fit.budget.deadline,
-        )  # fmt: skip
+        )
         last = gauss_newton(problem.rows, again.network, free=fit.free, iterations=LIMITS.last_steps, damping=1e-12)
-        network, work, rows, heldout = last.network, work + again.iterations + last.iterations, problem.rows, None
+        network, more = along_kinks(
+            problem.rows,
+            last.network,
+            bias="b" in fit.free,
+            offset="c" in fit.free,
+            near=LIMITS.kink_distance,
+            deadline=fit.budget.deadline,
+        )
+        work, rows, heldout = work + again.iterations + last.iterations + more, problem.rows, None
     bias, offset = problem.request.bias, problem.request.offset
     certificate = certify(network, rows, bias=bias, offset=offset, heldout=heldout, tries=tries, rng=0)
     cost = fit.borne + problem.since(fit.began, work)
@@ -115,9 +138,9 @@ def judge(problem: Problem, fit: Refined, tries: int = 1) -> Answer:
     return Answer(network, certificate, fit.risk, report)
 
 
-def _tolerance(n: float) -> float:
-    """The relative decrease of the risk below which a step is the last."""
-    return min(max(LIMITS.chance / n, LIMITS.tolerance), LIMITS.loosest)
+def _tolerance(problem: Problem, rows: Samples, network: Network) -> float:
+    """The relative decrease of the risk below which a step of a noisy fit is the last."""
+    return max(LIMITS.chance * problem.parameters(network.n_units) / rows.n, LIMITS.tolerance)
 
 
 def _with_outputs(network: Network, outputs: np.ndarray) -> Network:

@@ -93,7 +93,7 @@ def _widths(base: Request) -> Iterator[tuple[str, Request]]:
     if base.outputs is None:
         for step in (1, -1, 2, -2):
             if width + step >= 1:
-                yield f"{width + step} unit{'s' * (width + step > 1)}", replace(base, n_units=width + step)
+                yield f"{width + step} {base.phi.name} unit{'s' * (width + step > 1)}", replace(base, n_units=width + step)
 
 
 def _tried(samples: Samples, wanted: Request, recovered: Recoverer, rng: np.random.Generator) -> Recovery | None:

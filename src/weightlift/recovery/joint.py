@@ -20,6 +20,7 @@ from weightlift.errors import ActivationError, ArgumentError, DataWarning, TooFe
 from weightlift.evidence.stacked import ScaledTargets, target_moments
 from weightlift.identifiability import parameters_of_shape
 from weightlift.network import Network
+from weightlift.recovery.joint_reduction import arrangements
 from weightlift.recovery.joint_widths import Widths, wide_enough
 from weightlift.recovery.limits import LIMITS
 from weightlift.recovery.problem import Counted
@@ -83,7 +84,8 @@ def recovered_jointly(samples: Samples, request: Request, rng: np.random.Generat
     for linear in (False, True) if request.linear == "auto" and several else (bool(request.linear),):
         width = 1 if auto else int(request.n_units)
         problem = JointProblem.of(samples, width, request.phi, Model(request.bias, linear, request.offset), rng)
-        found = of_any_width(problem, budget, request.callback) if auto else of_width(problem, width, budget, request.callback)
+        every = (problem, budget, request.callback)
+        found = of_any_width(*every) if auto else of_that_width(*every, width)
         opening = problem.rows.passes - sum(stage.passes for stage in found.stages)
         first = replace(found.stages[0], passes=found.stages[0].passes + opening)
         tried.append(replace(found, stages=(first, *found.stages[1:])))
@@ -120,6 +122,30 @@ def of_any_width(problem: JointProblem, budget: Budget, callback: Callback | Non
         f"width {found.stages[0].width}: {found.certificate.status.name}, {found.certificate.reasons[0]}" for found in tried
     )
     return replace(best, stages=tuple(s for found in tried for s in found.stages), width_evidence=evidence)
+
+
+def of_that_width(problem: JointProblem, budget: Budget, callback: Callback | None, width: int) -> Recovery:
+    """Of the width that is given; what passes for noise is none where a wider fit is exact, and then units are missing."""
+    found = of_width(problem, width, budget, callback)
+    if found.certificate.status is not Status.STATISTICAL:
+        return found
+    units = min(2 * width, Widths.of(problem).most)
+    if units == width or budget.late() or not _explained_by(problem, units, replace(budget, enough=found.work / 4)):
+        return found
+    sentence = f"At most {units} units explain the rows to rounding: what {width} leave is no noise; ask for more units."
+    missing = Statement(Topic.STRUCTURE, Kind.TESTED, False, sentence, units, width)
+    return replace(found, certificate=found.certificate.adding(missing))
+
+
+def _explained_by(problem: JointProblem, width: int, budget: Budget) -> bool:
+    """Whether a search of that width ends in an exact fit."""
+    standard = _standardized(problem.rows, problem.model)
+    seen = _some(standard.rows, width, problem)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"), few_threads(problem.rows, width):
+        found = joint_candidates(seen, width, problem.activation, problem.model, budget=budget, rng=problem.rng)
+        best = next(c for c in found if problem.exact(c.risk) or c.ending is not None)
+        network = _refined(problem, standard, problem.rows, best.network, whole=seen is standard.rows)
+        return problem.exact(best.risk) and problem.exact(_risk(problem, problem.rows, network))
 
 
 def _exact_if_wider(problem: JointProblem, width: int, most: int, budget: Budget, callback: Callback | None) -> Recovery | None:
@@ -197,6 +223,8 @@ def _searched(
             tries += 1
             network = _refined(problem, standard, part.rows, candidate.network, whole=seen is standard.rows)
             certificate = _judged(problem, part, network, tries)
+            if certificate.explained and not certificate and (fewer := _reduced(problem, part.rows, network)) is not None:
+                network, certificate = fewer, _judged(problem, part, fewer, tries)
         else:
             risk, start = (candidate.risk, Hidden.of(candidate.network)) if minimum is None else minimum
             network, judged = _fitted(problem, standard, start), (*judged, risk)
@@ -251,6 +279,30 @@ def _refined(problem: JointProblem, standard: Standardized, part: Samples, found
     steps = LIMITS.joint_polish_steps if raw.n_units else 0
     polished = variable_projection(part, raw, model, iterations=steps, damping=1e-10).network
     return min((raw, polished, _snapped(raw), _snapped(polished)), key=lambda net: _largest(net, part))
+
+
+def _reduced(problem: JointProblem, rows: Samples, network: Network) -> Network | None:
+    """The same values in fewer units, as few as arrangements give one after the other; None where none does."""
+    found: Network | None = None
+    while (fewer := _arranged(problem, rows, found or network)) is not None:
+        found = fewer
+    return found
+
+
+def _arranged(problem: JointProblem, rows: Samples, network: Network) -> Network | None:
+    """The first arrangement in fewer units that is exact on the rows."""
+    for fewer in arrangements(network, offset=problem.model.offset):
+        start = variable_projection(rows, fewer, problem.model, iterations=0)
+        if float(start.risks[0]) <= LIMITS.nearly_exact * problem.energy:
+            raw = Standardized.unchanged(rows)
+            polished = _refined(problem, raw, rows, start.network, whole=True)
+            if polished.n_units < network.n_units and problem.exact(_risk(problem, rows, polished)):
+                return polished
+    return None
+
+
+def _risk(problem: JointProblem, rows: Samples, network: Network) -> float:
+    return float(variable_projection(rows, network, problem.model, iterations=0).risks[0])
 
 
 def _snapped(network: Network) -> Network:

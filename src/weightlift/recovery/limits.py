@@ -15,25 +15,30 @@ class Limits:
     first_share: float = 0.1  # of the work, for those rounds; with noise more rows may be needed
     search_rows: float = 8.0  # a parameter; the refinement sees all. 3, 8 and 32 certified 30, 31 and 32 of 32 ReLU networks of
     # four or five units, half of them with noise, in 0.35, 0.40 and 0.67 s
-    patient_products: float = 6e9  # in a search whose risk does not halve: some four seconds of a core. Five units of 20
-    # inputs at 1.25 rows a parameter, where each round draws lots, take up to 4,200 steps; these are 7,500 of theirs
+    patient_products: float = 9e9  # in a search whose risk does not halve: some five seconds of a core. Five units of 20
+    # inputs at 1.25 rows a parameter, where each round draws lots, take up to 9,400 steps; these are 11,000 of theirs
     least_patience: float = 0.06  # of max_work: rounds. Set on three real tables; d = 10, k = 15 … 30 took less. At three
     # rows a parameter k = 30, d = 60 took 13,500 steps, and may need a larger max_work
     search_slack: float = 1.25  # times as many are not worth a split
     collinear: float = 1e-8  # least eigenvalue of the correlations: below, normal equations in raw columns lose all digits
     least_search_rows: int = 1000  # a search on so many costs nothing yet
-    moment_rows: float = 8.0  # a parameter; without noise moments of so many often lead to the exact fit
+    moment_rows: float = 8.0  # a parameter, for moments: so many often lead to the fit; where they do not, all are taken …
+    moment_rows_an_entry: float = 4.0  # … of P3(V, V, V): with one eight starts of twelve failed (k = 10, 16, noise 0.1)
     few_rows: float = 4.0  # a parameter; a start is refined on so many before it sees all
     few_steps: int = 100  # of that refinement
+    few_tolerance: float = 1e-5  # of it: more rows come next
+    some_rows: float = 16.0  # a parameter; with noise a fit of so many is near the one of all, which is left to the last fit
     steps: int = 80  # of a refinement on all rows; quadratic convergence takes about ten
     same_rows_steps: int = 10  # … that the search has fitted already
     moment_steps: int = 30  # of a tensor start that the search may follow: it settles in 23, or the search is shorter
     large_bias_steps: int = 40  # of each refinement, one for every unit that is added
     polish_steps: int = 8  # from nearly rounding to rounding, in raw inputs
     tolerance: float = 1e-8  # relative decrease of the risk: no step of a fit without noise gains less before it is exact
+    kink_distance: float = 0.01  # squared standard errors a parameter from a minimum on kinks: a quarter of what is refused
     last_steps: int = 2  # undamped, at the end of a fit to noisy rows: sources then agree in nine digits
-    chance: float = 1e-2  # of the share 1/n of the risk that a parameter gains by chance: with noise a step of less is the last
-    loosest: float = 1e-6  # … but no step of more
+    chance: float = 1e-3  # of the share p/n of the risk that p parameters gain by chance: with noise a step of less is the
+    # last; the certificate allows 0.04 of it to be left
+    loosest: float = 1e-6  # … but none of more, where there may be no noise
     polished: float = 1e-12  # of ½ E y²: a risk above it is noise, or no fit, and has no last digits
     biased_rows_a_parameter: float = 2.8  # one tensor start in two then leads to the network
     biased_rows_a_pair: float = 12.0  # of units, the same
@@ -57,6 +62,8 @@ class Limits:
     noisy_tolerance: float = 1e-13  # relative decrease of the risk: then at the minimum to a millionth of a standard error
     noisy_tries: int = 8  # minima of a joint search that are judged where none agrees to rounding
     tried_widths: int = 8  # among which "auto" divides a joint search's work: three doublings and as many halvings, or five
+    same_unit: float = 1e-6  # of directions of an exact fit: what is nearer is one unit, and a search gives 1e-8 and better
+    nearly_exact: float = 1e-10  # of ½ E ‖y‖²: what two units of directions so near may leave when one goes, before a refit
     not_needed: float = 1e-20  # of ½ E ‖y‖²: what a unit may add to the risk when it is dropped and still be superfluous
     small_system: int = 1_200  # d k of a joint fit up to which a second thread only waits: 16 units of 64 inputs took 22
     # CPU seconds with one thread on busy cores, 158 with two

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -95,14 +95,10 @@ class Problem:
         """The passes and seconds between then and now."""
         return Cost(work, self.rows.passes - before.passes, time.perf_counter() - before.seconds)
 
-    @contextmanager
-    def threads(self) -> Iterator[None]:
-        """Small products run fastest on one thread."""
-        if self.rows.n * self.rows.d <= LIMITS.one_thread:
-            with limited(1):
-                yield
-        else:
-            yield
+
+def threads(rows: Samples) -> AbstractContextManager[None]:
+    """Small products run fastest on one thread."""
+    return limited(1) if rows.n * rows.d <= LIMITS.one_thread else nullcontext()
 
 
 def _split(rows: Counted, request: Request, rng: np.random.Generator) -> tuple[Counted | None, Counted]:

@@ -104,18 +104,24 @@ class Recovery:
     def stages_html(self) -> str:
         """What each stage cost and how it ended, and what else was tried."""
         rows = [(s.name, s.width, s.starts, s.work, s.passes, s.seconds, s.risk, s.outcome_in_brief) for s in self.stages]
-        shown = markup.table(["stage", "units", "starts", "work", "passes", "seconds", "risk", "outcome"], rows)
+        head = ["stage", "units", "starts", "work", "passes", "seconds", "risk", "outcome"]
+        shown = markup.table(head, rows, words=["stage", "outcome"])
         shown += markup.listing(self.width_evidence)
-        tried = [(trial.change, trial.status.name, trial.left) for trial in self.trials]
-        return shown + (markup.table(["tried", "status", "share of the variance left"], tried) if tried else "")
+        if self.trials:
+            tried = ((trial.change, trial.status.name, trial.left) for trial in self.trials)
+            shown += markup.table(["tried", "status", "share of the variance left"], tried, words=["tried", "status"])
+        return shown
 
     def _repr_html_(self) -> str:
-        return f"{self.certificate._repr_html_()}{self.network._repr_html_()}{self.stages_html()}"
+        return f"{self.certificate._repr_html_()}{self.network.html(self.columns.inputs)}{self.stages_html()}"
 
     @property
     def work(self) -> float:
         """Gauss–Newton steps of one start, of all stages."""
         return sum(stage.work for stage in self.stages)
+
+    def __repr__(self) -> str:
+        return f"Recovery({self.network!r}: {self.certificate.status.name})"
 
     def __str__(self) -> str:
         lines = [f"{self.network!r}: {self.certificate.status.name}", *(f"  {r}" for r in self.certificate.reasons)]

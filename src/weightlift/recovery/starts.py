@@ -72,23 +72,19 @@ def one_fit(problem: Problem, width: int, budget: Budget, rng: np.random.Generat
 def moments(problem: Problem, width: int, budget: Budget, rng: np.random.Generator) -> Iterator[Start]:
     """A tensor start; where moments cannot help, the reason."""
     began = problem.now()
+    followed = problem.request.method != "tensor"
+    steps, hasty = LIMITS.moment_steps if followed else LIMITS.steps, followed and not problem.request.bias
     try:
         rows, name = _gaussian_rows(problem, budget, rng)
         _check_rows(problem, width)
-        if problem.request.bias:
-            child = rng.spawn(1)[0]
-            network = hermite_init(rows, width, problem.request.phi, offset=problem.request.offset, rng=child).network
-            risk, work = None, 0
-        else:
-            network, risk, work = _unbiased_start(problem, rows, width, budget, rng)
+        for number, (network, risk, work) in enumerate(_tensor_starts(problem, rows, width, budget, rng), start=1):
+            cost, budget = problem.since(began, work), budget.less(work)
+            yield Start("moments", number, network, budget, f"{name} + Gauss–Newton", cost, risk, steps, hasty)
+            began = problem.now()
     except WeightliftError as error:
-        if problem.request.method == "tensor" and not isinstance(error, TimeSpentError):
+        if not followed and not isinstance(error, TimeSpentError):
             raise
         yield _none("moments", "tensor start", width, problem.since(began), error)
-        return
-    cost, followed = problem.since(began, work), problem.request.method != "tensor"
-    steps, hasty = LIMITS.moment_steps if followed else LIMITS.steps, followed and not problem.request.bias
-    yield Start("moments", 1, network, budget.less(work), f"{name} + Gauss–Newton", cost, risk, steps, hasty)
 
 
 def units_up_to_sign(problem: Problem, width: int, budget: Budget, rng: np.random.Generator) -> Iterator[Start]:
@@ -199,23 +195,24 @@ def _check_rows(problem: Problem, width: int) -> None:
         raise TooFewRowsError(f"moments were not used: {n} rows, and {units} take about {needed:.0f}; give more.")
 
 
-def _unbiased_start(
+def _tensor_starts(
     problem: Problem, centred: Samples, width: int, budget: Budget, rng: np.random.Generator
-) -> tuple[Network, float | None, int]:
-    """From few rows where that is exact, which without noise it often is; else from all. Its risk, if known, and the steps."""
-    work, center = 0, problem.standard.center
+) -> Iterator[tuple[Network, float | None, int]]:
+    """Networks, their risks if known, and the steps they took; without biases from few rows first, then, if asked for, all."""
+    request, spent = problem.request, 0
+    if request.bias:
+        yield hermite_init(centred, width, request.phi, offset=request.offset, rng=rng.spawn(1)[0]).network, None, 0
+        return
     for rows in _fewest_first(problem, centred, width, rng):
-        start = tensor_init(rows, width, problem.request.phi, center=center, rng=rng).network
-        network, risk, steps = _on_few_rows(problem, replace(start, b=np.zeros(width)), budget.less(work), rng)
-        work += steps
-        if risk is not None and problem.exact(risk):
-            break
-    return network, risk, work
+        start = tensor_init(rows, width, request.phi, center=problem.standard.center, rng=rng).network
+        network, risk, steps = _on_few_rows(problem, replace(start, b=np.zeros(width)), budget.less(spent), rng)
+        spent += steps
+        yield network, risk, steps
 
 
 def _fewest_first(problem: Problem, centred: Samples, width: int, rng: np.random.Generator) -> Iterator[Samples]:
-    """Rows for the moments: without noise eight a parameter often do."""
-    wanted = LIMITS.moment_rows * problem.parameters(width)
+    """Rows for the moments: fewer than all often do."""
+    wanted = max(LIMITS.moment_rows * problem.parameters(width), LIMITS.moment_rows_an_entry * width**3)
     if centred.n > 2 * wanted:
         yield centred.split(wanted / centred.n, seed=int(rng.integers(2**31)))[0].persist()
     yield centred
@@ -232,7 +229,7 @@ def _on_few_rows(
     free = problem.request.free + "c" * (start.c != 0.0 and not problem.request.offset)
     steps = budget.steps(LIMITS.few_steps if problem.request.method == "tensor" else LIMITS.moment_steps)
     fit = gauss_newton(
-        part, start, free=free, iterations=steps, tol=1e-6, unit=problem.request.unit, deadline=budget.deadline
+        part, start, free=free, iterations=steps, tol=LIMITS.few_tolerance, unit=problem.request.unit, deadline=budget.deadline
     )
     before, after = (float(r) for r in problem.risks(start, fit.network))
     return (fit.network, after, fit.iterations) if after < before else (start, before, fit.iterations)

@@ -3,6 +3,7 @@
 from weightlift.refinement.affine import AffineNetwork, fit_affine
 from weightlift.refinement.gauss_newton import Refinement, gauss_newton, project_outputs
 from weightlift.refinement.gradient_descent import Descent, gradient_descent, step_size
+from weightlift.refinement.kinks import along_kinks
 from weightlift.refinement.sgd import StochasticDescent, Windows, nearest_weight_distance, sgd, stable_step
 from weightlift.refinement.up_to_signs import SignlessFit, refine_up_to_signs
 from weightlift.refinement.variable_projection import JointFit, Model, variable_projection
@@ -16,6 +17,7 @@ __all__ = [
     "SignlessFit",
     "StochasticDescent",
     "Windows",
+    "along_kinks",
     "fit_affine",
     "gauss_newton",
     "gradient_descent",

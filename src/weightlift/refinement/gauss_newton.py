@@ -89,6 +89,7 @@ def gauss_newton(
     samples     rows, as `samples.open` gives them
     start       one network, or a batch of them
     iterations  steps at most
+    ridge       one weight for all parameters, or one for each
     """
     moves = Free.of(free)
     students = _students(samples, start)
@@ -266,7 +267,8 @@ def _choose(
     value = xp.take(xp.reshape(found, (C * S,)), flat)
     better = value <= (1.0 + TIE) * risks
     chosen = xp.take(xp.reshape(xp.permute_dims(factors, (1, 0)), (C * S,)), flat)
-    damping = xp.clip(xp.where(better, chosen, 64.0 * damping), LIMITS.least_damping, 10 * LIMITS.largest_damping)
+    raised = xp.maximum(LIMITS.raised * damping, LIMITS.felt + 0.0 * damping)
+    damping = xp.clip(xp.where(better, chosen, raised), LIMITS.least_damping, 10 * LIMITS.largest_damping)
     taken = candidates.take(flat)
     merged = replace(
         students,

@@ -14,18 +14,27 @@ class Limits:
     least_damping: float = 2e-13  # a sixteenth of it still exceeds rounding
     largest_damping: float = 1e12  # no step is left
     factors: tuple[float, ...] = (1 / 16, 1 / 2, 4.0)  # of the damping, all tried in one pass: two ways down, one up
+    raised: float = 64.0  # times the damping, where none of these lowers the risk, …
+    felt: float = 1e-2  # … but to this at least: less of the diagonal gives the same step again
     noiseless: float = 1e-16  # of ½ E y²: residuals below √ε, where what a Gauss–Newton step neglects is below rounding
     window: int = 6  # steps after which the damping no longer matters for stopping
     narrow: int = 100  # S k² up to which building the pairs of inputs costs more than it saves
     cg_steps: int = 200  # of conjugate gradients, at most
     cg_tolerance: float = 1e-3  # a damped step need not be more precise than the model that it minimises
+    # along kinks
+    on_kink: float = 1e-12  # |z| beside |x|ᵀ|w| + |b|: rounding errors of a thousand ulp
+    kink_steps: int = 60  # fits of 93 parameters to 569 collinear rows took up to 40
+    kink_gain: float = 1e-12  # of Σ w r² that a step must promise: less is no part of a standard error
+    kink_rank: float = 1e-9  # of the largest singular value of the constraints, and of a force beside those that it balances
+    kink_crossings: int = 512  # of rows that are followed in one step; the way ends at the last
     # variable projection
     guard: float = 1e-14  # of the diagonal of FᵀF: far below what its solution is refined to, enough for dead units
     silent: float = 1e-12  # of the largest square of a feature: a smaller one is a dead unit's, and is not scaled up
     last_steps: int = 3  # of W, b and β together; each took the residual down 30-fold and more at condition numbers to 10⁶
     spanned: float = 1e-6  # of a feature's share in its own pseudo-inverse: one that lacks more is in the span of others
     large_system: int = 500  # unknowns from which factors take most of a step's time
-    single_damping: float = 1e-3  # of the diagonal, from which a large system is solved in single precision, to a few percent
+    product_damping: float = 1e-3  # the largest of those tried, from which a large system is solved by products
+    projected_steps: int = 100  # products with JᵀJ for one step: a tenth of what its factors cost at 1,000 unknowns
     # gradient descent
     power_steps: int = 20  # of the power method: λ_max to a few percent, which a step size needs
     diverged: float = 1e6  # times the first risk: no descent that settles goes there

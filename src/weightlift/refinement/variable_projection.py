@@ -8,7 +8,8 @@ Step    only W and b move. With G the derivatives φ′(zᵢ) x̃_p and P the pr
 
         so that a row costs the same for every number of outputs m. Gᵀ(I − P)G = GᵀG − GᵀF (FᵀF)⁻¹ FᵀG.
 Damping Levenberg–Marquardt, several dampings at once; each start keeps the candidate with the least risk.
-Cost    three passes a step: GᵀG by pairs O(n d² S k²/2), then FᵀF and the risk of the candidates O(n d S k + n S k m).
+Cost    three passes a step: GᵀG by pairs O(n d² S k²/2), then FᵀF and the risk of the candidates O(n d S k + n S k m). Large
+        systems that are well damped are solved by products with J and Jᵀ [projected_products].
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from weightlift.errors import ShapeError
 from weightlift.namespaces import Array, array_namespace, as_like, from_numpy, matmul_transposed, solve, to_numpy
 from weightlift.network import Network
 from weightlift.refinement.gauss_newton import NEAR_ROUNDING, TIE, TINY, RefinementEnding, _damped_steps, _endings, rounding
-from weightlift.refinement.large_systems import large_steps, less_product
 from weightlift.refinement.limits import LIMITS
 from weightlift.refinement.normal_equations import _jacobian_gram, _pair_products, _spread
+from weightlift.refinement.projected_products import product_steps
 from weightlift.samples import Block, Samples, Sums
 
 
@@ -251,25 +252,34 @@ def _risks(samples: Samples, hidden: Hidden, beta: np.ndarray, model: Model) -> 
 def _steps(
     samples: Samples, hidden: Hidden, beta: np.ndarray, gram: np.ndarray, model: Model, dampings: np.ndarray
 ) -> list[np.ndarray]:
-    """(JᵀJ + μ D)⁻¹ Jᵀr (S, q k) for every damping, from one pass."""
+    """(JᵀJ + μ D)⁻¹ Jᵀr (S, q k) for every damping, from one pass; large and well damped systems by products."""
+    if not JointEquations(hidden, beta, model).large:
+        return _factored_steps(samples, hidden, beta, gram, model, dampings)
+    steps = []
+    for s in range(len(dampings)):
+        by = _product_steps if dampings[s].max() >= LIMITS.product_damping else _factored_steps
+        steps.append(by(samples, hidden.take(np.array([s])), beta[[s]], gram[[s]], model, dampings[[s]]))
+    return [np.concatenate(of_damping) for of_damping in zip(*steps, strict=True)]
+
+
+def _factored_steps(
+    samples: Samples, hidden: Hidden, beta: np.ndarray, gram: np.ndarray, model: Model, dampings: np.ndarray
+) -> list[np.ndarray]:
     equations = JointEquations(hidden, beta, model)
-    large = equations.large  # then sums: to divide them by their number would take fresh memory, and steps do not depend on it
-    GG, GF, gradient = equations.assembled(tuple(to_numpy(s) for s in (samples.fold if large else samples.mean)(equations)))
-    inverse = _inverse_root_diagonal(gram)
-    scaled = gram * inverse[:, :, None] * inverse[:, None, :] + LIMITS.guard * np.eye(gram.shape[1])
-    GF = GF * inverse[:, None, :]
-    A, (d, S, k) = beta[:, : hidden.shape[2]], hidden.shape
-    rest, outputs = solve(scaled, np.swapaxes(GF, 1, 2)), A @ np.swapaxes(A, 1, 2)
-    if not large:
-        q = model.inputs(d)
-        H = (GG - GF @ rest) * np.tile(outputs, (1, q, q))  # the input is the slower index
-        return [to_numpy(s) for s in _damped_steps(H, gradient, dampings)]
-    GG = np.require(GG, requirements="W")
-    for s in range(S):
-        GG[s] = less_product(GG[s], GF[s], rest[s] / samples.total)
-        blocks = GG[s].reshape(-1, k, GG.shape[1] // k, k)
-        blocks *= outputs[s][None, :, None, :]
-    return list(np.stack([large_steps(GG[s], gradient[s], dampings[s]) for s in range(S)], axis=1))
+    GG, GF, gradient = equations.assembled(tuple(to_numpy(s) for s in samples.mean(equations)))
+    A, q = beta[:, : hidden.shape[2]], model.inputs(samples.d)
+    H = (GG - GF @ _solved(gram, np.swapaxes(GF, 1, 2))) * np.tile(A @ np.swapaxes(A, 1, 2), (1, q, q))
+    return [to_numpy(s) for s in _damped_steps(H, gradient, dampings)]
+
+
+def _product_steps(
+    samples: Samples, hidden: Hidden, beta: np.ndarray, gram: np.ndarray, model: Model, dampings: np.ndarray
+) -> list[np.ndarray]:
+    equations = JointEquations(hidden, beta, model, squares=False)
+    _, GF, gradient = equations.assembled(tuple(to_numpy(s) for s in samples.mean(equations)))
+    rest = _solved(gram, np.swapaxes(GF, 1, 2))
+    A = beta[0, : hidden.shape[2]]
+    return [s[None] for s in product_steps(samples, hidden, A, (GF[0], rest[0]), gradient[0], model, dampings[0])]
 
 
 def _moved(hidden: Hidden, steps: list[np.ndarray], model: Model) -> Hidden:
@@ -444,11 +454,12 @@ def _residuals(values: Array, block: Block, beta: Array, model: Model) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class JointEquations:
-    """GᵀG, GᵀF and (GᵀR) ∘ A, in a compact form that `assembled` spreads once the rows are summed."""
+    """GᵀG, where it is wanted, GᵀF and (GᵀR) ∘ A, in a compact form that `assembled` spreads once the rows are summed."""
 
     hidden: Hidden
     beta: Array
     model: Model
+    squares: bool = True  # GᵀG
 
     @property
     def floats_per_row(self) -> int:
@@ -464,8 +475,8 @@ class JointEquations:
         return self.model.inputs(d) * k >= LIMITS.large_system
 
     def __call__(self, block: Block) -> Sums:
-        """Σ w x̃ ⊗ (D ∘ RAᵀ, D ⊗ φ, D where c is free), Σ w x̃x̃ᵀ ⊗ DDᵀ, by pairs unless large, and, where V is free,
-        Σ w x̃xᵀ ⊗ D."""
+        """Σ w x̃ ⊗ (D ∘ RAᵀ, D ⊗ φ, D where c is free), Σ w x̃xᵀ ⊗ D where V is free, and Σ w x̃x̃ᵀ ⊗ DDᵀ, by pairs unless
+        large."""
         xp, X, model = array_namespace(block.X), block.X, self.model
         hidden, beta = self.hidden.like(X), as_like(self.beta, X)
         _, S, k = hidden.shape
@@ -484,10 +495,11 @@ class JointEquations:
         if model.linear:
             outer = xp.reshape(Xt[:, :, None] * X[:, None, :], (m, Xt.shape[1] * X.shape[1]))
             line = (matmul_transposed(outer, xp.reshape(wD, (m, S * k))),)
-        if self.large:
+        squares: Sums = ()
+        if self.squares:
             w = xp.ones_like(X[:, 0]) if block.w is None else block.w
-            return products, _jacobian_gram(Xt, D, w), *line
-        return products, _pair_products(Xt, wD, D), *line
+            squares = (_jacobian_gram(Xt, D, w) if self.large else _pair_products(Xt, wD, D),)
+        return products, *line, *squares
 
     def assembled(self, sums: Sums) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """GᵀG (S, qk, qk), GᵀF (S, qk, f), (GᵀR) ∘ A (S, qk); the input is the slower index of qk."""
@@ -496,8 +508,10 @@ class JointEquations:
         product = np.swapaxes(sums[0].reshape(q, S, -1), 0, 1)
         parts = [product[:, :, k : k + k * k].reshape(S, q * k, k)]
         if self.model.linear:
-            parts.append(sums[2].reshape(q, d, S, k).transpose(2, 0, 3, 1).reshape(S, q * k, d))
+            parts.append(sums[1].reshape(q, d, S, k).transpose(2, 0, 3, 1).reshape(S, q * k, d))
         if self.model.offset:
             parts.append(product[:, :, -k:].reshape(S, q * k, 1))
-        GG = sums[1] if self.large else _spread(sums[1], q, S, k)
+        GG = np.zeros((S, 0, 0))
+        if self.squares:
+            GG = sums[-1] if self.large else _spread(sums[-1], q, S, k)
         return GG, np.concatenate(parts, axis=2), product[:, :, :k].reshape(S, q * k)

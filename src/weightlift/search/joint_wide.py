@@ -20,7 +20,7 @@ from weightlift.namespaces import to_numpy
 from weightlift.refinement.gauss_newton import NEAR_ROUNDING
 from weightlift.refinement.variable_projection import Hidden, JointFit, Model, output_losses, variable_projection
 from weightlift.samples import Samples
-from weightlift.search.annealing import annealing
+from weightlift.search.annealing import annealing, softened
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,11 @@ class Limits:
     units: int = 3  # from which a wide start is worth its cost: one of 20-5-10 takes a tenth of a batch's time
     least: float = 1.2  # the same, from which a start is worth its cost
     equations: float = 1.25  # a parameter of the wide start: with fewer it interpolates, and there is nothing to narrow
-    soft_steps: int = 15  # at each temperature; with 8 one start in two stopped short of zero on jittered digits
-    slow: float = 0.01  # of the risk: a soft step that gains less is the last at its temperature
-    sharp_steps: int = 15  # with the kinks themselves
-    stalled: float = 0.05  # of the risk: a sharp step that gains less leaves the rest to the narrowing
+    soft_steps: int = 30  # at each temperature; with 15 one of five starts stopped short of zero on jittered digits, 64-32-10
+    slow: float = 0.003  # of the risk: a soft step that gains less is the last at its temperature
+    coolest: float = 0.02  # temperature after those of `annealing`, from which the kinks themselves are reached
+    sharp_steps: int = 60  # with the kinks themselves
+    stalled: float = 0.01  # of the risk: a sharp step that gains less leaves the rest to the narrowing
     free: float = 1e-3  # of the risk: what units may add together and go without a refit
     steps: int = 6  # of a refit, once a unit that is not free has gone
     last_steps: int = 30  # at the asked width
@@ -64,8 +65,9 @@ def wide_start(
     until    a moment of time.perf_counter after which no further step begins
     """
     hidden, weight, steps = start, (start.shape[2] / n_units) ** 2, 0
-    for stage in annealing(start.activation)[:-1]:
-        soft = replace(hidden, activation=stage.activation)
+    stages = [stage.activation for stage in annealing(start.activation)[:-1]]
+    for phi in (*stages, softened(start.activation, LIMITS.coolest)):
+        soft = replace(hidden, activation=phi)
         fit = variable_projection(
             samples, soft, model, iterations=LIMITS.soft_steps, tol=LIMITS.slow, damping=1.0, unit=True, deadline=until
         )

@@ -60,11 +60,11 @@ class Windows:
         return float(1.0 - self.norm_fit[1] * (qy - q * y / w) / (yy - y * y / w))
 
     def ratio(self, norm_fit: tuple[float, float] | None = None) -> np.ndarray:
-        """(m,) window sums of (y − ȳ)² over those of (y − y_LS)²; y_LS is fitted to the run unless (a, b) is given."""
+        """(m,) window sums of (y − ȳ)² over those of (y − y_LS)²; y_LS of the run unless norm_fit gives its (a, b)."""
         return self._over_baseline(1, norm_fit)
 
     def last_ratio(self, norm_fit: tuple[float, float] | None = None) -> np.ndarray:
-        """The same for the iterate instead of the running average."""
+        """The same, norm_fit too, for the iterate instead of the running average."""
         return self._over_baseline(0, norm_fit)
 
     def _over_baseline(self, column: int, norm_fit: tuple[float, float] | None) -> np.ndarray:
