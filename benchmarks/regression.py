@@ -5,8 +5,9 @@
     python -m benchmarks.regression --peers    boosting, kernel ridge and Gaussian processes too
     python -m benchmarks.regression --data diabetes wine
 
-Data       diabetes; wine (alcohol from the rest); breast cancer (mean radius from the rest); friedman1–3, 1,000 rows, noise 1,
-           50 and 0.1; linnerud (weight from the exercises, 20 rows); digits (the pixel of the largest variance from the rest).
+Data       diabetes; wine (alcohol, and malic acid, from the rest); breast cancer (mean radius from the rest); friedman1–3,
+           1,000 rows, noise 1, 50 and 0.1; linnerud (weight from the exercises, 20 rows); digits (the pixel of the largest
+           variance from the rest).
 Weightlift `OneHiddenLayerRegressor()`, nothing tuned by hand.
 Ridge      `RidgeCV` on standardised inputs.
 MLP        scikit-learn's MLPRegressor on standardised inputs and targets, tuned by `GridSearchCV` in three folds: adam or
@@ -66,6 +67,7 @@ def brightest(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 DATA: dict[str, Callable[[], tuple[np.ndarray, np.ndarray]]] = {
     "diabetes": lambda: load_diabetes(return_X_y=True),
     "wine": lambda: column(load_wine().data, 0),
+    "malic": lambda: column(load_wine().data, 1),
     "cancer": lambda: column(load_breast_cancer().data, 0),
     "friedman1": lambda: make_friedman1(ROWS, noise=1.0, random_state=0),
     "friedman2": lambda: make_friedman2(ROWS, noise=50.0, random_state=0),

@@ -6,10 +6,12 @@ import weightlift
 
 SOURCES, TESTS = Path(weightlift.__file__).parent, Path(__file__).parent
 LINES = 100  # below, a module is a helper that is tested with those that call it
+NUMBERS = "limits.py"  # holds numbers alone, whose reasons `test_sources.py` asks for
 
 
 def test_every_module_of_some_size_has_its_test_file() -> None:
-    long = [path for path in SOURCES.rglob("*.py") if len(path.read_text("utf-8").splitlines()) > LINES]
+    modules = [path for path in SOURCES.rglob("*.py") if path.name != NUMBERS]
+    long = [path for path in modules if len(path.read_text("utf-8").splitlines()) > LINES]
     missing = [path.relative_to(SOURCES) for path in long if not any(file.exists() for file in wanted(path))]
     assert not missing, f"write tests/FOLDER/test_MODULE.py for {', '.join(map(str, missing))}"
 

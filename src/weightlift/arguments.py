@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ def count(name: str, value: Any) -> int:
         raise ArgumentError(f"{name} must be an integer, not {value!r}.") from None
     if number < 1:
         raise ArgumentError(f"{name} must be at least 1, not {number}.")
+    if number > sys.maxsize:
+        raise ArgumentError(f"{name} must be below 2⁶³; it has {number.bit_length()} bits.")
     return number
 
 

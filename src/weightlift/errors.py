@@ -71,7 +71,7 @@ class OracleError(WeightliftError):
 
 
 class BudgetError(OracleError):
-    """The next queries would exceed the budget."""
+    """The next queries would exceed the budget, or were not answered within `max_time`."""
 
 
 class NotGaussianWarning(UserWarning):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
+import stat
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -25,6 +27,8 @@ def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
     that is killed leaves nothing behind where the system has files without names (Linux); elsewhere a hidden temporary file.
     """
     path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     try:
         with _unnamed(path.parent) as descriptor:
             if descriptor is None:
@@ -111,10 +115,18 @@ def _rename(temporary: Path, path: Path) -> None:
 def read_checked(path: str | os.PathLike[str], *, max_bytes: int) -> bytes:
     """The content of a file of at most max_bytes; a larger one is refused before it is read."""
     path = Path(path)
-    size = path.stat().st_size
-    if size > max_bytes:
-        raise FileFormatError(f"{path} has {size} bytes, more than the {max_bytes} a network file may have; name another.")
-    return path.read_bytes()
+    found = path.stat()
+    if stat.S_ISCHR(found.st_mode) or stat.S_ISBLK(found.st_mode):
+        raise FileFormatError(f"{path} is a device, which may never end; name a file.")
+    if found.st_size > max_bytes:
+        raise FileFormatError(
+            f"{path} has {found.st_size} bytes, more than the {max_bytes} a network file may have; name another."
+        )
+    with path.open("rb") as file:
+        content = file.read(max_bytes + 1)
+    if len(content) > max_bytes:  # a pipe, or a file that grew meanwhile
+        raise FileFormatError(f"{path} has more than the {max_bytes} bytes a network file may have; name another.")
+    return content
 
 
 def parsed_json(text: str | bytes) -> Any:

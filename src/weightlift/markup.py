@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 COLORS = {"EXACT": "#009E73", "STATISTICAL": "#009E73", "AMBIGUOUS": "#E69F00", "FAILED": "#D55E00"}
@@ -23,13 +24,14 @@ def number(value: float) -> str:
     return f"{value:.4g}".replace("inf", "∞").replace("-", "−")
 
 
-def table(head: Sequence[object], rows: Iterable[Sequence[object]], *, words: bool = False) -> str:
-    """Rows of texts and numbers, in a box that scrolls by itself. words: cells are sentences, and begin on the left."""
-    cell = CELL.replace("right", "left") if words else CELL
-    top = "".join(f'<th scope="col" style="{cell}">{escaped(name)}</th>' for name in head)
-    body = "".join("<tr>" + "".join(f'<td style="{cell}">{_text(v)}</td>' for v in row) + "</tr>" for row in rows)
-    lines = f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody>"
-    return f'<div style="overflow-x:auto"><table style="border-collapse:collapse;margin:0.6em 0">{lines}</table></div>'
+def table(head: Sequence[object], rows: Iterable[Sequence[object]], *, words: Sequence[object] = ()) -> str:
+    """Rows of texts and numbers, in a box that scrolls by itself. words: columns of sentences, which begin on the left."""
+    cells = [CELL.replace("right", "left") if name in words else CELL for name in head]
+    top = "".join(f'<th scope="col" style="{cell}">{escaped(name)}</th>' for name, cell in zip(head, cells, strict=True))
+    lines = ("".join(f'<td style="{cell}">{_text(v)}</td>' for v, cell in zip(row, cells, strict=True)) for row in rows)
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    whole = f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody>"
+    return f'<div style="overflow-x:auto"><table style="border-collapse:collapse;margin:0.6em 0">{whole}</table></div>'
 
 
 def listing(sentences: Iterable[object]) -> str:
@@ -44,16 +46,29 @@ def verdict(status: str, headline: str, body: str = "") -> str:
     return f'<div class="weightlift-certificate" style="{style}">{words}</div>'
 
 
-def units(W: Any, A: Any, b: Any, inputs: Sequence[str] | None = None) -> str:
-    """One line a unit: output weights A (k, m), bias b, and the leading weights W (d, k)."""
+def units(
+    W: Any, A: Any, b: Any, inputs: Sequence[str] | None = None, errors: Mapping[str, float] = MappingProxyType({})
+) -> str:
+    """One line a unit: output weights A (k, m), bias b, and the leading weights W (d, k).
+
+    errors: standard errors by the parameters' names, which stand in brackets beside the estimates.
+    """
     (d, k), m = W.shape, A.shape[1]
     shown = min(d, SHOWN_WEIGHTS)
-    names = list(inputs or [f"w[{j}]" for j in range(d)])[:shown] + ["…"] * (d > shown)
+    called = list(inputs or map(str, range(d)))[:shown]
     outputs = ["a"] if m == 1 else [f"a[{o}]" for o in range(min(m, SHOWN_WEIGHTS))]
-    rows = (
-        [i, *A[i, : len(outputs)].tolist(), float(b[i]), *W[:shown, i].tolist(), *([""] if d > shown else [])] for i in range(k)
-    )
-    return table(["unit", *outputs, "b", *names], rows)
+
+    def line(i: int) -> list[object]:
+        outer = {f"a[{i}]" if m == 1 else f"a[{i},{o}]": A[i, o] for o in range(len(outputs))}
+        values = {**outer, f"b[{i}]": b[i], **{f"w[{i},{name}]": W[j, i] for j, name in enumerate(called)}}
+        return [i, *(number(float(v)) + _beside(errors.get(name)) for name, v in values.items()), *["…"] * (d > shown)]
+
+    head = ["unit", *outputs, "b", *(inputs or [f"w[{j}]" for j in range(d)])[:shown], *[""] * (d > shown)]
+    return table(head, map(line, range(k)))
+
+
+def _beside(error: float | None) -> str:
+    return "" if error is None else f" ({error:.2g})"
 
 
 def _text(value: object) -> str:

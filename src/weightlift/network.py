@@ -25,7 +25,7 @@ from weightlift import activations, markup
 from weightlift.activations import Activation
 from weightlift.errors import ActivationError, ArgumentError, FileFormatError, NotFiniteError, ShapeError
 from weightlift.files import read_checked, sealed, unsealed, write_atomically
-from weightlift.namespaces import Array, array_namespace, device, is_array, matrix, row_ranges, to_numpy
+from weightlift.namespaces import Array, array_namespace, device, is_array, matrix, refuse_masked, row_ranges, to_numpy
 
 FORMAT, VERSION = "weightlift.network", 3
 MAX_FILE_BYTES = 2**31  # 2.7·10⁸ weights; a larger file is none of ours
@@ -120,6 +120,8 @@ class Network:
 
     def output(self, number: int) -> Network:
         """The network of one output, y[:, number]."""
+        if not (isinstance(number, int | np.integer) and -self.n_outputs <= number < self.n_outputs):
+            raise ArgumentError(f"number must be one of the {self.n_outputs} outputs, counted from 0, not {number!r}.")
         if self.a.ndim == 1:
             return self
         V = None if self.V is None else self.V[:, number]
@@ -175,6 +177,10 @@ class Network:
 
         other  a network to compare with
         """
+        if not isinstance(other, Network):
+            raise ArgumentError(f"other must be a Network, not {type(other).__name__}.")
+        if not tol >= 0:
+            raise ArgumentError(f"tol must be a number, at least 0, not {tol!r}.")
         same = self.activation == other.activation and self.W.shape == other.W.shape and self.a.shape == other.a.shape
         if not same:
             return False
@@ -219,6 +225,7 @@ class Network:
     def load(cls, path: str | os.PathLike[str], *, activations: Sequence[Activation] = ()) -> Network:
         """Read a file written by `save`; one that is truncated, altered or of another kind is refused.
 
+        path         of the file
         activations  custom ones, for a file that names one of them
         """
         return cls._from_tensors(*_opened(path), path, activations)
@@ -232,11 +239,19 @@ class Network:
         return f"Network({size}, {self.activation.name}, {biases}{linear}, c={c})"
 
     def _repr_html_(self) -> str:
-        """The units in normal form, under their numbers."""
+        return self.html()
+
+    def html(self, inputs: Sequence[str] | None = None) -> str:
+        """The units in normal form, under their numbers.
+
+        inputs  names of the columns of X
+        """
         net = self.normalized()
         V = [] if net.V is None else net.V.reshape(net.n_inputs, -1).tolist()
-        line = markup.table(["V", *range(net.n_outputs)], ([j, *row] for j, row in enumerate(V))) if V else ""
-        return f"<p><code>{markup.escaped(repr(self))}</code></p>{markup.units(net.W, net.A, net.b)}{line}"
+        names = inputs or range(net.n_inputs)
+        rows = ([name, *row] for name, row in zip(names, V, strict=True)) if V else ()
+        line = markup.table(["V", *range(net.n_outputs)], rows) if V else ""
+        return f"<p><code>{markup.escaped(repr(self))}</code></p>{markup.units(net.W, net.A, net.b, inputs)}{line}"
 
     def _unit_norms(self) -> Network:
         q = self.activation.degree
@@ -287,6 +302,8 @@ class Network:
             c = tensors["c"] if tensors["a"].ndim == 2 else tensors["c"].reshape(())
             phi = activations.recognized(header["activation"], custom)
             return cls(tensors["W"], tensors["a"], tensors["b"], c, phi, tensors.get("V"))
+        except ActivationError as error:
+            raise FileFormatError(f"{path} cannot be loaded as it is; its activation: {error}") from error
         except (KeyError, TypeError, ValueError) as error:
             raise FileFormatError(f"{path}: the weights cannot be read; save it again ({error}).") from error
 
@@ -309,7 +326,7 @@ def column_names(path: str | os.PathLike[str]) -> tuple[tuple[str, ...] | None, 
 
 
 def _names(key: str, names: Sequence[str], count: int) -> list[str]:
-    listed = list(names)
+    listed = [names] if isinstance(names, str) else list(names)
     if len(listed) != count or len(set(listed)) < count or not all(isinstance(name, str) for name in listed):
         raise ArgumentError(f"{key} must be {count} names, each of its own, not {listed[:12]!r}.")
     return listed
@@ -368,11 +385,12 @@ def _parameter(name: str, value: Any, *, ndim: tuple[int, ...], length: int | No
         array = to_numpy(value) if is_array(value) else np.asarray(value)
     except ValueError as error:
         raise ShapeError(f"{name} must be a rectangular array ({error}).") from error
+    refuse_masked(name, value)
     if np.iscomplexobj(array):
         raise NotFiniteError(f"{name} is complex; a network has real parameters.")
     try:
         array = np.array(array, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ArgumentError(f"{name} must hold numbers ({error}).") from error
     if array.ndim not in ndim:
         axes = " or ".join(str(n) for n in sorted(set(ndim)))

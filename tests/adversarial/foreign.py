@@ -90,6 +90,10 @@ ONNX = [
     ),
     refused("NaN in the weights", lambda: export.from_onnx(model(*CHAIN, W=W * np.nan, A=A)), "NaN", errors.NotFiniteError),
     refused("an operator of another domain", lambda: export.from_onnx(foreign()), "operators or functions of its own"),
+    refused(
+        "float32 that overflows", lambda: export.to_onnx(wl.Network(W * 1e60), dtype="float32"), "float32 ends at 3.4e"
+    ),
+    refused("a model to a folder", lambda: export.to_onnx(TRUTH, "."), "directory", OSError),
     refused("no input", lambda: ours(lambda m: m.graph.ClearField("input")), "model|input", errors.WeightliftError),
     refused("no output", lambda: ours(lambda m: m.graph.ClearField("output")), "output", errors.WeightliftError),
     refused("a property that is no JSON", lambda: ours(described("{relu")), "describes no activation", BAD),

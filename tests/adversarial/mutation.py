@@ -7,7 +7,8 @@ A first run of the rooms' tests, not the slow ones, notes which of them reach wh
 is then a forked process that knows the package and the tests already, and in which the functions of one module have the code
 of a syntax tree that differs in one place (where that place belongs to no function, and with --again, all is imported anew). It
 runs the tests that reach the place, shortest first, until one fails. A mutant is killed by a failing test, an error or its
-limit of CPU time; the others are printed. Controls are such processes without a change: no test may fail in them.
+limit of CPU time; the others are printed. Controls are such processes without a change: no test may fail in them. A run that
+was stopped goes on where the file of its results ends.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ def main() -> None:
     context = multiprocessing.get_context("fork")
     targets = options.tests or [t for room in options.rooms for t in ROOMS[room]]
     files = sorted({f for target in targets for f in test_files(target)})
+    _warm(files)
     with context.Pool(options.jobs, maxtasksperchild=1) as pool:
         reached = record(files, list(ROOMS), options.most, pool, options.reached)
     print(f"{len(reached)} tests of {len(files)} files, {time.monotonic() - began:.0f} s", flush=True)
@@ -68,10 +70,11 @@ def main() -> None:
     jobs = [(m, _tests_of(m, reached, options.seconds), bool(options.again)) for m in chosen]
     rng.shuffle(jobs)
     jobs = [(replace(m, kind=CONTROL), tests, fresh) for m, tests, fresh in jobs[: options.controls]] + jobs
-    _warm(files)
     out = options.out or Path("mutants.jsonl" if not options.again else "again.jsonl")
-    results = []
-    with context.Pool(options.jobs, maxtasksperchild=1) as pool, out.open("w") as file:
+    results = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
+    done = {(r["path"], r["site"], r["kind"]) for r in results}
+    jobs = [job for job in jobs if (job[0].path, job[0].site, job[0].kind) not in done]
+    with context.Pool(options.jobs, maxtasksperchild=1) as pool, out.open("a") as file:
         for result in pool.imap_unordered(_try, jobs):
             results.append(result)
             print(json.dumps(result, ensure_ascii=False), file=file, flush=True)

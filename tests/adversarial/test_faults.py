@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.adversarial.arrays import TRUTH, X, Y
+from tests.adversarial.trials import trial
 from typer.testing import CliRunner
 
 import weightlift as wl
@@ -28,14 +29,17 @@ from weightlift import errors
 from weightlift.cli import app
 from weightlift.files import write_atomically
 from weightlift.refinement.sgd import checkpoint
-from weightlift.reproduce.recipe import Cell, fingerprint
+from weightlift.reproduce.fingerprint import fingerprint
+from weightlift.reproduce.recipe import Cell
 from weightlift.reproduce.store import Store
 from weightlift.reproduce.sweep import sweep
 from weightlift.reproduce.tables import as_csv
 from weightlift.samples.journal import Journal
 
 FEW, MANY = 5, int(os.environ.get("WEIGHTLIFT_KILLS", "200"))  # kills, in the fast tests and in the slow ones
-KILLS = pytest.mark.parametrize("kills", [FEW, pytest.param(MANY, marks=pytest.mark.slow)])
+PARTS = 8  # of the slow ones, with moments of their own, which may run one by one
+SLOW = [pytest.param(-(-MANY // PARTS), part, marks=pytest.mark.slow, id=f"part{part}") for part in range(1, 1 + PARTS)]
+KILLS = pytest.mark.parametrize(("kills", "part"), [pytest.param(FEW, 0, id="few"), *SLOW])
 
 
 def forked(task: Callable[[], object]) -> int:
@@ -78,15 +82,10 @@ def finished(task: Callable[[], object]) -> float:
 # Processes
 
 
-def trial(rng: np.random.Generator, n: int) -> dict[str, float]:
-    time.sleep(0.004)
-    return {"mean": float(rng.normal(size=n).mean()), "n": float(n)}
-
-
 @KILLS
-def test_a_sweep_that_is_killed_goes_on_to_the_same_table(tmp_path: Path, kills: int) -> None:
+def test_a_sweep_that_is_killed_goes_on_to_the_same_table(tmp_path: Path, kills: int, part: int) -> None:
     """Rounds of kills until the sweep is done, then another sweep, as many as it takes."""
-    cells = [Cell(fingerprint(trial), {"n": n}, repeat, 7) for n in range(1, 31) for repeat in range(4)]
+    cells = [Cell(fingerprint(trial), {"n": n}, repeat, 7) for n in range(1, 21) for repeat in range(3)]
 
     def run(path: Path) -> None:
         with Store(path) as store:
@@ -95,7 +94,7 @@ def test_a_sweep_that_is_killed_goes_on_to_the_same_table(tmp_path: Path, kills:
     seconds = finished(lambda: run(tmp_path / "straight.sqlite"))
     with Store(tmp_path / "straight.sqlite") as store:
         expected = as_csv(store.rows(cells))
-    rng, done, rounds = random.Random(1), 0, 0
+    rng, done, rounds = random.Random(10 + part), 0, 0
     while done < kills:
         path, rounds = tmp_path / f"{rounds}.sqlite", rounds + 1
         while done < kills and killed(lambda: run(path), rng.uniform(0.0, seconds)):  # noqa: B023
@@ -113,7 +112,7 @@ BOX = wl.teachers.biased(5, 3, rng=0)
 
 
 @KILLS
-def test_an_extraction_that_is_killed_asks_nothing_twice(tmp_path: Path, kills: int) -> None:
+def test_an_extraction_that_is_killed_asks_nothing_twice(tmp_path: Path, kills: int, part: int) -> None:
     """What was being asked when the process died may be asked once more; nothing else is, and the network has the same bits."""
     log = tmp_path / "log"
 
@@ -136,9 +135,11 @@ def test_an_extraction_that_is_killed_asks_nothing_twice(tmp_path: Path, kills: 
         asked = Counter(name for calls in runs for call in calls for name in call.split())
         return asked, Counter(name for calls in runs for name in (calls[-2].split() if len(calls) > 1 else []))
 
+    run(tmp_path / "first")  # loads what an extraction needs, once for all that are killed
+    log.unlink()
     seconds = finished(lambda: run(tmp_path / "straight"))
     expected, _ = questions()
-    rng, done, rounds = random.Random(2), 0, 0
+    rng, done, rounds = random.Random(20 + part), 0, 0
     while done < kills:
         log.unlink()
         journal, rounds = tmp_path / f"{rounds}", rounds + 1

@@ -45,7 +45,7 @@ def test_text_tables(tmp_path: Path, text: str, names: tuple[str, ...]) -> None:
         ("a.csv", b"x,y\n", "no rows"),
         ("a.csv", b"x,y\n1,2,3\n", "header"),
         ("a.csv", b"x,y\n1,two\n", "two"),
-        ("a.csv", b"x,y\n1,\n", "convert"),
+        ("a.csv", b"x,y\n1,\n", "there is none in column 'y', row 0"),
         ("a.csv", b"x,y\n1,2\n3\n", "columns"),
         ("a.csv", b"\xff\xfe\x00", "UTF-8"),
         ("a.csv", b"x" * 200_000, "must be a table"),

@@ -21,7 +21,7 @@ def found() -> wl.Recovery:
 
 
 def shown(table: object) -> str:
-    console = Console(file=io.StringIO(), width=200)
+    console = Console(file=io.StringIO(), width=400)
     console.print(table)
     return str(console.file.getvalue())  # type: ignore[attr-defined]
 
@@ -46,14 +46,16 @@ def test_stages_are_shown_with_their_cost(found: wl.Recovery) -> None:
         assert stage.name in text
 
 
-def test_the_verdict_has_status_reasons_and_precision(found: wl.Recovery) -> None:
-    lines = verdict(found.certificate).splitlines()
-    assert "EXACT" in lines[0]
-    assert len(lines) == 1 + len(found.certificate.reasons) + 1
-    assert f"{found.certificate.precision.max():.1e}" in lines[-1]
+def test_the_verdict_has_the_headline_and_every_statement_with_its_ground(found: wl.Recovery) -> None:
+    lines = [line.rstrip() for line in shown(verdict(found.certificate)).splitlines()]
+    assert lines[0].split(maxsplit=1) == ["EXACT", found.certificate.headline]
+    assert [line.split(maxsplit=1) for line in lines[1:]] == [[s.mark, s.sentence] for s in found.certificate.statements]
+    assert f"{found.certificate.precision.max():.1g}" in lines[0]
+    assert any(line.startswith("ASSUMED") for line in lines)
     wrong = wl.certify(wl.Network(found.network.W + 0.1, found.network.a), *wl.draw(found.network, 60, rng=1))
-    assert "FAILED" in verdict(wrong)
-    assert "precision of" not in verdict(wrong)
+    lines = shown(verdict(wrong)).splitlines()
+    assert lines[0].startswith("FAILED")
+    assert any(line.startswith("FAILS") for line in lines)
 
 
 def test_json_holds_the_whole_network(found: wl.Recovery, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from weightlift import decomposition
 from weightlift.decomposition import DecompositionStatus, compose, decompose, kcl
+from weightlift.decomposition.components import fit_components
 from weightlift.decomposition.tensors import multilinear
 from weightlift.errors import ArgumentError, NotFiniteError, ShapeError, SingularError
 
@@ -200,3 +204,32 @@ def test_refusals(plant):
     T[0, 1, 2] += 1
     with pytest.raises(ArgumentError, match="not symmetric"):
         decompose(T, 3)
+
+
+@pytest.mark.parametrize("residuals", [(0.3, 0.1, 0.2), (0.3, 1e-13, 0.2), (0.1, 0.2, 0.3)])
+def test_of_several_tries_the_best_is_kept_and_an_exact_one_ends_them(plant, residuals, monkeypatch):
+    """Dependent components of an odd order: fits from fresh starts, until one is exact."""
+    c, U = plant(3, 2, 0)
+    T, made = compose(c, U, 3), []
+
+    def fit(R, *, rank, rng):
+        residual = residuals[len(made) % 3]
+        status = DecompositionStatus.EXACT if residual < 1e-12 else DecompositionStatus.APPROXIMATE
+        made.append(replace(fit_components(T, U, method="given"), residual=residual, status=status))
+        return made[-1]
+
+    monkeypatch.setattr(decomposition, "implicit_cp", fit)
+    found = decomposition._until_exact(3, refine=False)(T, np.random.default_rng(0))
+    assert found.residual == min(residuals)
+    assert len(made) == (2 if found.status is DecompositionStatus.EXACT else decomposition.LIMITS.dependent_tries)
+
+
+@pytest.mark.parametrize("order", [3, 4])
+@pytest.mark.parametrize("kappa", [1e2, 1e3])
+def test_ill_conditioned_factors_keep_their_digits(plant, order, kappa):
+    """A pencil takes over where joint diagonalisation leaves a residual above rounding."""
+    c, U = plant(4, kappa, 0)
+    T = compose(c, U, order)
+    found = decompose(T, 4)
+    assert found.residual < 30 * 4 * np.finfo(float).eps
+    assert np.linalg.norm(found.tensor() - T) <= 1.01 * found.residual * np.linalg.norm(T) + 1e-300

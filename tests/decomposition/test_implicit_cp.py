@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import weightlift as wl
-from weightlift.decomposition import compose, decompose, fit_implicit
+from weightlift.decomposition import compose, decompose, fit_implicit, implicit_cp
 from weightlift.decomposition.implicit_cp import _objective
 from weightlift.decomposition.tensors import apply_powers
 from weightlift.moments import power_form
@@ -54,3 +54,24 @@ def test_moments_of_data_need_no_tensor():
     assert exact.objective == pytest.approx(-np.sum(compose(exact.weights, exact.factors, 4) ** 2), rel=1e-6)
     found = fit_implicit(power_form(wl.moments.remove_quadratic(rows, np.eye(5)), 4), 5, 3, 4, start=exact.factors, steps=20)
     assert np.abs(np.abs(found.factors.T @ truth.W).max(axis=0) - 1).max() < 0.02
+
+
+def test_a_fit_that_ran_out_of_steps_says_so():
+    c, U = planted(4, 4, 0)
+    form = form_of(compose(c, U, 3))
+    assert fit_implicit(form, 4, 4, 3, starts=2, rng=0).settled
+    assert not fit_implicit(form, 4, 4, 3, starts=2, steps=2, rng=0).settled
+    assert implicit_cp(compose(c, U, 3)).succeeded
+
+
+def test_the_best_start_counts():
+    """As many fits as starts, from the same seed: the best of more starts is no worse, and is one of them."""
+    c, U = planted(3, 4, 1)
+    form = form_of(compose(c, U, 3))
+    rng = np.random.default_rng(5)
+    alone = [fit_implicit(form, 3, 4, 3, start=rng.standard_normal((3, 4)), steps=12).objective for _ in range(6)]
+    together = fit_implicit(form, 3, 4, 3, starts=6, steps=12, rng=5)
+    assert together.objective == pytest.approx(min(alone), rel=1e-9)
+    assert max(alone) > min(alone) + 1e-3 * abs(min(alone))
+    values = apply_powers(compose(c, U, 3), together.factors, 0)[0]
+    assert together.objective == pytest.approx(-float(together.weights @ values), rel=1e-9)

@@ -118,3 +118,35 @@ def test_refusals():
         shared_directions(A, np.diag([3.0, 1.0, 0.0]), rank=3)
     with pytest.raises(ArgumentError, match="between 1 and N"):
         shared_directions(A, A, rank=4)
+
+
+def test_rounding_is_told_from_a_second_direction(rng):
+    """A and B share a direction and have another, t times as strong: N ε of the strongest is rounding."""
+    Q = np.linalg.qr(rng.standard_normal((2, 2)))[0]
+    for t, rank in ((1.8, 1), (6.0, 2)):
+        A, B = (Q @ np.diag([1.0, sign * t * np.finfo(float).eps]) @ Q.T for sign in (1.0, -1.0))
+        if rank == 1:
+            with pytest.raises(SingularError, match="rank=2"):
+                shared_directions(np.diag([1.0, t * np.finfo(float).eps]), np.diag([1.0, -t * np.finfo(float).eps]), rank=2)
+        else:
+            assert shared_directions(A, B, rank=2).factors.shape == (2, 2)
+
+
+def test_the_widest_gap_is_taken(plant):
+    """Of the pairs that `jennrich` draws, the one whose real eigenvalues lie furthest apart."""
+    c, U = plant(6, 10, 1)
+    T, noise = compose(c, U, 3), 1e-6
+    T = T + noise * compose(np.ones(9), np.random.default_rng(0).standard_normal((6, 9)), 3)
+    G = np.random.default_rng(7).standard_normal((6, 16))
+    pencils = [shared_directions(A, B, rank=6) for A, B in slices(T, G).reshape(8, 2, 6, 6)]
+    best = max((p for p in pencils if not p.n_complex), key=lambda p: p.gap)
+    found = jennrich(T, rng=7)
+    np.testing.assert_allclose(np.abs(found.factors.T @ best.factors).max(axis=0), 1.0, atol=1e-12)
+
+
+def test_matrices_of_any_size_weigh_alike(rng):
+    U = rng.standard_normal((5, 3))
+    A, B = (U * d @ U.T for d in rng.standard_normal((2, 3)))
+    plain, scaled = shared_directions(A, B), shared_directions(1e-7 * A, 1e6 * B)
+    np.testing.assert_allclose(scaled.singular_values, plain.singular_values, atol=1e-12)
+    np.testing.assert_allclose(np.abs(scaled.factors.T @ plain.factors).max(axis=0), 1.0, atol=1e-9)

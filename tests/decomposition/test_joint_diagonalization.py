@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from weightlift.decomposition import compose, joint_diagonalize
+from weightlift.decomposition.ffdiag import _step, balance, settled
 from weightlift.decomposition.joint_diagonalization import _compress, off_criterion
 from weightlift.decomposition.qrj1d import _rotate, _shear, round_robin
 from weightlift.errors import ArgumentError, NotFiniteError, ShapeError, SingularError
@@ -233,3 +234,63 @@ def test_refusals():
         joint_diagonalize(good, start=np.eye(2))
     with pytest.raises(SingularError, match="start"):
         joint_diagonalize(good, start=np.ones((3, 3)))
+
+
+def test_slices_with_a_null_vector_to_rounding_are_refused():
+    """The second direction has t ε of the first: n ε of the largest is rounding."""
+    for t in (1.8, 8.0):
+        M = 3.0 * np.array([np.diag([1.0, t * np.finfo(float).eps]), np.diag([1.0, -t * np.finfo(float).eps])])
+        if t < 2:
+            with pytest.raises(SingularError, match="null vector"):
+                _compress(M)
+        else:
+            assert _compress(M).shape == (2, 2, 2)
+
+
+def test_the_criterion_by_its_definition(rng):
+    M = rng.standard_normal((7, 4, 4))
+    M += M.transpose(0, 2, 1)
+    z = np.einsum("lii,lii->i", M, M)
+    expected = sum(np.sum(M[:, i, j] ** 2) / np.sqrt(z[i] * z[j]) for i in range(4) for j in range(4) if i != j) / 4
+    assert off_criterion(M) == pytest.approx(expected, rel=1e-12)
+    scale = balance(M)
+    np.testing.assert_allclose(np.sum((scale**2 * np.einsum("lii->li", M)) ** 2, axis=0), 1.0, rtol=1e-12)
+
+
+def test_a_step_of_ffdiag_solves_its_least_squares(rng):
+    """Σ_l (W_ij D_j + D_i W_ji + E_ij)² is least over every pair, by brute force."""
+    M = rng.standard_normal((9, 4, 4)) + 4 * np.eye(4) * rng.standard_normal((9, 4, 1))
+    M += M.transpose(0, 2, 1)
+    W = _step(M)
+    np.testing.assert_array_equal(np.diag(W), 0.0)
+    for i, j in itertools.combinations(range(4), 2):
+        design = np.column_stack([M[:, j, j], M[:, i, i]])
+        expected = np.linalg.lstsq(design, -M[:, i, j], rcond=None)[0]
+        np.testing.assert_allclose([W[i, j], W[j, i]], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["ffdiag", "qrj1d"])
+def test_a_budget_of_sweeps_is_kept_and_told(rng, method):
+    n = 6
+    U = np.linalg.qr(rng.standard_normal((n, n)))[0] * np.linspace(1, 4, n) @ np.linalg.qr(rng.standard_normal((n, n)))[0]
+    M = congruent(U, rng.standard_normal((12, n)))
+    cut = joint_diagonalize(M, method=method, start=np.eye(n), max_sweeps=2)
+    assert (cut.sweeps, cut.converged) == (2, False)
+    whole = joint_diagonalize(M, method=method, start=np.eye(n))
+    assert whole.converged
+    assert 2 < whole.sweeps < 200
+    again = joint_diagonalize(M, method=method, start=whole.B)
+    assert again.sweeps <= 2  # from its own end
+
+
+def test_noise_is_what_balanced_slices_leave(rng):
+    """`settled`: a step below a thousandth of off = Σ_l ‖M_l‖²/n − 1, or below the tolerance."""
+    M = rng.standard_normal((8, 3, 3))
+    M += M.transpose(0, 2, 1)
+    scale = balance(M)
+    M = scale[:, None] * M * scale
+    off = np.sum(M * M) / 3 - 1
+    assert off == pytest.approx(off_criterion(M), rel=1e-9)
+    assert settled(0.9e-3 * off, M, 0.0)
+    assert not settled(1.1e-3 * off, M, 0.0)
+    assert settled(1.1e-3 * off, M, 2e-3 * off)

@@ -5,7 +5,7 @@ import pytest
 
 from weightlift.decomposition import compose, kcl, polish
 from weightlift.decomposition.components import DecompositionStatus, fit_components
-from weightlift.decomposition.least_squares import _solve
+from weightlift.decomposition.least_squares import _conjugate_gradients, _solve
 from weightlift.decomposition.tensors import apply_powers
 
 
@@ -85,3 +85,31 @@ def test_a_failure_stays_a_failure(plant, symmetric_noise):
     start = fit_components(T, U, method="given", failure=DecompositionStatus.NOT_SETTLED)
     assert start.status is DecompositionStatus.NOT_SETTLED
     assert polish(T, start).status is DecompositionStatus.NOT_SETTLED
+
+
+@pytest.mark.parametrize("order", [3, 4])
+def test_more_steps_never_end_higher(plant, symmetric_noise, order):
+    c, U = plant(4, 4, 1)
+    T = compose(c, U, order)
+    T = T + 0.05 * np.linalg.norm(T) * symmetric_noise(4, order, 1)
+    start = kcl(T)
+    residuals = [polish(T, start, max_steps=steps).residual for steps in (0, 1, 2, 3, 5, 10, 60)]
+    assert residuals[0] == start.residual
+    assert residuals == sorted(residuals, reverse=True)
+    assert residuals[1] < residuals[0]
+    assert residuals[-2] - residuals[-1] < 1e-6 * (residuals[0] - residuals[-1])  # ten steps are enough so near
+
+
+def test_conjugate_gradients_solve_in_as_many_steps_as_dimensions(rng):
+    A = rng.standard_normal((6, 6))
+    A = A @ A.T + 6 * np.eye(6)
+    b = rng.standard_normal((3, 2))
+    calls = []
+
+    def product(V):
+        calls.append(1)
+        return (A @ V.ravel()).reshape(3, 2)
+
+    found = _conjugate_gradients(product, lambda V: V / 2, b)
+    np.testing.assert_allclose(A @ found.ravel(), b.ravel(), atol=1e-7 * np.linalg.norm(b))
+    assert len(calls) <= 6

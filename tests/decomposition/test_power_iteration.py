@@ -60,3 +60,26 @@ def test_what_is_not_found_is_said(rng):
     assert found.status is DecompositionStatus.NOT_SETTLED
     with pytest.raises(ArgumentError, match="begin"):
         power_iteration(compose([1.0], [[1.0], [0.0]], 3), begin="somewhere")
+
+
+def test_iterates_stop_where_they_stand(rng):
+    """A fixed point is returned as it is; else the end is where T(I, x, …, x) ∥ x."""
+    U = np.linalg.qr(rng.normal(size=(5, 5)))[0]
+    T = compose([3.0, -2.0, 1.5, 1.2, 1.0], U, 3)
+    np.testing.assert_allclose(iterate(T, U), U, atol=1e-13)
+    near = U + 0.05 * rng.normal(size=U.shape)
+    X = iterate(T, near / np.linalg.norm(near, axis=0))
+    np.testing.assert_allclose(np.abs((X * U).sum(axis=0)), 1.0, atol=1e-12)
+    assert ((X * near).sum(axis=0) > 0).all()
+
+
+def test_as_many_as_asked_for_and_none_twice(rng):
+    U = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    T = compose([1.0, 4.0, 2.0, 3.0], U, 3)
+    X = U[:, [0, 1, 1, 2, 3, 2]]
+    kept = distinct(T, X, 3, beside=np.zeros((4, 0)))
+    np.testing.assert_allclose(kept, U[:, [1, 3, 2]], atol=1e-14)
+    beside = distinct(T, X, 3, beside=U[:, [3]])
+    np.testing.assert_allclose(beside, U[:, [3, 1, 2]], atol=1e-14)
+    close = U[:, [1]] + np.tan(np.arccos([0.91, 0.89])) * U[:, [0]]
+    assert [distinct(T, close[:, [i]] / np.linalg.norm(close[:, i]), 2, beside=U[:, [1]]).shape[1] for i in (0, 1)] == [1, 2]

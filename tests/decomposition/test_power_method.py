@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 
@@ -84,3 +86,16 @@ def test_components_are_fixed_points_of_the_whole_tensor(rng, order, symmetric_n
     image = apply_powers(T, V, 1)
     np.testing.assert_allclose(image, V * (image * V).sum(axis=0), atol=1e-11)
     np.testing.assert_allclose(np.sort(np.abs(V.T @ Q).max(axis=0)), 1, atol=1e-2)
+
+
+@pytest.mark.parametrize("order", [3, 4])
+def test_further_steps_serve_the_conditioning(plant, seed, order):
+    """The best of its first steps: no worse than the first definite one."""
+    c, U = plant(6, 6, seed)
+    T = compose(c, U, order)
+    conditions = []
+    for steps in range(1, 40):
+        with suppress(ArgumentError):
+            conditions.append(np.linalg.cond(definite_contraction(T, max_steps=steps)))
+    assert conditions == sorted(conditions, reverse=True)
+    assert np.linalg.cond(definite_contraction(T)) <= conditions[0]

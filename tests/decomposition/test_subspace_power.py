@@ -8,8 +8,15 @@ import numpy as np
 import pytest
 
 from weightlift.decomposition import DecompositionStatus, compose, decompose, subspace_power
-from weightlift.decomposition.components import condition_number
-from weightlift.decomposition.subspace_power import flattened_range, flattened_spectrum, flattening, rank_one_search
+from weightlift.decomposition.components import condition_number, unit_columns
+from weightlift.decomposition.subspace_power import (
+    _ascend,
+    checked_overcomplete_rank,
+    flattened_range,
+    flattened_spectrum,
+    flattening,
+    rank_one_search,
+)
 from weightlift.decomposition.tensors import power_columns
 from weightlift.errors import ArgumentError, ShapeError, SingularError
 
@@ -95,3 +102,30 @@ def test_refusals():
         subspace_power(compose(c, U, 3), rank=3)
     with pytest.raises(ArgumentError, match="overcomplete method: 'subspace_power'"):
         decompose(T, 6, method="kcl")
+
+
+@pytest.mark.parametrize(("least", "refused"), [(500.0, True), (1000.0, False)])
+def test_an_eigenvalue_of_rounding_is_no_component(least, refused):
+    """64 ε for each of the n(n+1)/2 squares, beside the largest eigenvalue."""
+    values = np.array([-4.0, least * np.finfo(float).eps, 0.0])
+    if refused:
+        with pytest.raises(SingularError, match="rank=2, but the flattened tensor has rank 1"):
+            checked_overcomplete_rank(2, values)
+    else:
+        assert checked_overcomplete_rank(2, values) == 2
+    assert checked_overcomplete_rank(None, values) == 1
+
+
+def test_a_step_rises_and_ends_at_a_component(rng):
+    """f(x) = ‖Vᵀvec(xxᵀ)‖² never falls, is at most one, and at its end x is an eigenvector of g."""
+    c, U = planted(5, 8, 3)
+    V, _ = flattened_range(compose(c, U, 4), 8)
+    X = unit_columns(rng.standard_normal((5, 12)))
+    f = [np.einsum("rij,is,js->rs", V, X, X)]
+    for steps in (1, 2, 5, 200):
+        moved, value = _ascend(V, X, steps)
+        np.testing.assert_allclose(np.linalg.norm(moved, axis=0), 1.0, atol=1e-12)
+        np.testing.assert_allclose(value, (np.einsum("rij,is,js->rs", V, moved, moved) ** 2).sum(axis=0), atol=1e-12)
+        assert (value >= (f[-1] ** 2).sum(axis=0) - 1e-12).all()
+        f.append(np.einsum("rij,is,js->rs", V, moved, moved))
+    assert value.max() > 1 - 1e-9

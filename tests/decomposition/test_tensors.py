@@ -110,3 +110,27 @@ def test_partial_symmetry_is_not_enough(rng):
     for T in (A + A.transpose(1, 0, 2), A + A.transpose(1, 2, 0) + A.transpose(2, 0, 1)):
         with pytest.raises(ArgumentError, match="not symmetric"):
             symmetric_tensor(T)
+
+
+@pytest.mark.parametrize(("size", "rank"), [(4.0, 1), (16.0, 2)])
+def test_what_is_below_rounding_is_no_component(size, rank):
+    """Two orthogonal components, the second in units of n ε: rounding of an unfolding is eight of them."""
+    T = compose([1.0, size * 5 * np.finfo(float).eps], np.eye(5)[:, :2], 3)
+    V, s = range_basis(T, 2)
+    assert V.shape == (5, rank)
+    np.testing.assert_allclose(s[:2], [1.0, size * 5 * np.finfo(float).eps], rtol=0.1)
+
+
+@pytest.mark.parametrize(("size", "rank"), [(0.5, 1), (2.0, 2)])
+def test_counted_components_stand_above_a_billionth(size, rank):
+    V, _ = range_basis(compose([3.0, 3e-9 * size], np.eye(4)[:, :2], 3), None)
+    assert V.shape == (4, rank)
+
+
+def test_symmetry_is_judged_beside_the_largest_entry():
+    T = compose([1e4], np.ones((3, 1)), 3)
+    T[0, 1, 2] += 1e-5  # 1e-9 of it
+    symmetric_tensor(T)
+    T[0, 1, 2] += 1e-3
+    with pytest.raises(ArgumentError, match="not symmetric"):
+        symmetric_tensor(T)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.conftest import optional
 
 import weightlift as wl
 from weightlift import Network, diagnose, teachers
@@ -44,7 +45,25 @@ def test_data_that_moments_do_not_like(rng):
     assert "column 0 (∞), column 5 (∞)" in notes
     odd = diagnose.data(*wl.draw(teachers.conditioned(5, 2, activation="tanh", rng=0), 500, rng=1), activation="tanh")
     assert odd.n_units == 1
-    assert "φ is odd" in " ".join(odd.notes)
+    assert "tanh is odd" in " ".join(odd.notes)
+
+
+def test_a_whitened_column_is_not_called_an_input(rng):
+    """The cube of a normal has a kurtosis of 46; its column is correlated with another, with which whitening mixes it."""
+    pandas = optional("pandas")
+    X = rng.normal(size=(2000, 3))
+    X[:, 1] = X[:, 1] ** 3 + X[:, 0]
+    frame = pandas.DataFrame(X, columns=["north", "east", "depth"])
+    found = diagnose.data(frame, X[:, 0] ** 2)
+    assert "kurtosis of whitened column 'east'" in found.methods[0].why
+    assert repr(found) == str(found)
+
+
+def test_a_line_under_relu_is_not_laid_to_parity(rng):
+    X = rng.normal(size=(300, 3))
+    notes = " ".join(diagnose.data(X, X[:, 0] + rng.normal(size=300)).notes)
+    assert "shows no direction above its noise: rows are few or noisy" in notes
+    assert "odd" not in notes
 
 
 def test_methods_follow_the_shape():

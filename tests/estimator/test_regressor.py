@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_diabetes, make_friedman1
+from sklearn.datasets import load_diabetes, load_wine, make_friedman1
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -217,3 +217,23 @@ def _with(A, index, value):
     A = A.copy()
     A[index] = value
     return A
+
+
+@pytest.mark.parametrize("table", ["wine", "friedman1"])
+def test_units_of_measurement_do_not_change_predictions(table: str) -> None:
+    """A table that no network made: kilograms or grams, degrees Celsius or Fahrenheit, of inputs and target."""
+    if table == "wine":
+        X, y = np.delete(load_wine().data, 0, axis=1)[::2], load_wine().data[::2, 0]
+    else:
+        X, y = make_friedman1(150, noise=1.0, random_state=6)
+    rng = np.random.default_rng(0)
+    factor = 10.0 ** rng.uniform(-3, 3, X.shape[1])
+    moved = factor * (X + 3 * rng.normal(size=X.shape[1]))
+
+    def predicted(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+        with pytest.warns((DataWarning, NotCertifiedWarning)):
+            return np.asarray(wl.OneHiddenLayerRegressor(max_work=600).fit(X, y).predict(X))
+
+    plain = predicted(X, y)
+    np.testing.assert_allclose(predicted(X * factor, y), plain, atol=1e-6 * np.std(y))
+    np.testing.assert_allclose(predicted(moved, 1.8 * y + 32), 1.8 * plain + 32, atol=1e-6 * np.std(y))

@@ -57,6 +57,23 @@ def test_the_page_stands_alone_and_is_escaped(found: Recovery) -> None:
     assert "default-src 'none'" in source
 
 
+def test_units_have_standard_errors_beside_them(found: Recovery) -> None:
+    errors, units = found.summary().errors, text(page(found).partition('id="units"')[2].partition("</section>")[0])
+    assert len(errors) == 2 * 5
+    for error in errors.values():
+        assert f"({error:.2g})" in units
+    exact = wl.recover(*wl.draw(wl.Network([[1.0], [-0.5]]), 40, rng=0), n_units=1)
+    assert "standard errors" not in text(page(exact).partition('id="units"')[2].partition("</section>")[0])
+    assert page(found).partition("<h1>")[2].partition("</h1>")[0].endswith(" of load")
+
+
+def test_results_are_one_line_at_a_prompt(found: Recovery) -> None:
+    assert repr(found) == "Recovery(Network(4 inputs, 2 units, relu, no biases, c=0): STATISTICAL)"
+    assert repr(found.certificate).startswith("Certificate(STATISTICAL: Among networks of at most 2 relu units")
+    assert repr(found.summary()) == str(found.summary())
+    assert "bmi" in text(found._repr_html_())
+
+
 def test_the_call_repeats_the_recovery(found: Recovery) -> None:
     truth = wl.teachers.biased(3, 1, activation="tanh", rng=1)
     X, y = wl.draw(truth, 60, rng=2)

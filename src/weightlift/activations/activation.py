@@ -109,13 +109,16 @@ class Activation:
         return np.asarray(coefficients[-1])
 
     def hermites(self, max_order: int, scale: Any = 1.0, offset: Any = 0.0) -> np.ndarray:
-        """E φ(σz+b) He_k(z) for k = 0 … max_order along the first axis."""
+        """E φ(σz+b) He_k(z) for k = 0 … max_order along the first axis; σ is scale, b is offset."""
         normalized = self.hermite_normalized(max_order, scale, offset)
         roots = np.array([root_factorial(k) for k in range(max_order + 1)])
         return np.asarray(normalized * roots.reshape(-1, *(1,) * (normalized.ndim - 1)))
 
     def hermite_normalized(self, max_order: int, scale: Any = 1.0, offset: Any = 0.0) -> np.ndarray:
-        """E φ(σz+b) h_k(z), h_k = He_k/√k!, for k = 0 … max_order along the first axis; none exceeds (E φ²)^½."""
+        """E φ(σz+b) h_k(z), h_k = He_k/√k!, for k = 0 … max_order along the first axis; none exceeds (E φ²)^½.
+
+        σ is scale, b is offset.
+        """
         max_order = _order(max_order, "max_order")
         scale, offset = np.broadcast_arrays(_scales(scale), _reals(offset, "offset"))
         sigma, b = scale.ravel(), offset.ravel()
@@ -136,12 +139,13 @@ class Activation:
     def m(self, j: int, scale: Any = 1.0) -> np.ndarray:
         """m_j(σ) = E φ(σz) He_j(z)  [zhong2017, Def. 5.1].
 
-        j  the order
+        j      the order
+        scale  σ, one or many
         """
         return self.hermite(j, scale)
 
     def gamma(self, j: int, scale: Any = 1.0) -> np.ndarray:
-        """γ_j(σ) = E φ(σz) zʲ = Σ_i j!/(2ⁱ i! (j−2i)!) m_{j−2i}(σ)  [zhong2017, Def. 5.1]."""
+        """γ_j(σ) = E φ(σz) zʲ = Σ_i j!/(2ⁱ i! (j−2i)!) m_{j−2i}(σ), σ the scale  [zhong2017, Def. 5.1]."""
         m = self.hermites(_order(j, "j"), scale)
         total = m[j]
         for i in range(1, j // 2 + 1):
@@ -150,15 +154,15 @@ class Activation:
         return np.asarray(total)
 
     def alpha(self, q: int, scale: Any = 1.0) -> np.ndarray:
-        """α_q(σ) = E φ′(σz) z^q  [zhong2017, Property 3.2]."""
+        """α_q(σ) = E φ′(σz) z^q, σ the scale  [zhong2017, Property 3.2]."""
         return self._derivative_moment(1, _order(q, "q"), _scales(scale))
 
     def beta(self, q: int, scale: Any = 1.0) -> np.ndarray:
-        """β_q(σ) = E φ′(σz)² z^q  [zhong2017, Property 3.2]."""
+        """β_q(σ) = E φ′(σz)² z^q, σ the scale  [zhong2017, Property 3.2]."""
         return self._derivative_moment(2, _order(q, "q"), _scales(scale))
 
     def rho(self, scale: Any = 1.0) -> np.ndarray:
-        """ρ(σ) = min{β₀−α₀²−α₁², β₂−α₁²−α₂², α₀α₂−α₁²}, positive for a non-linear φ  [zhong2017, Property 3.2]."""
+        """ρ(σ) = min{β₀−α₀²−α₁², β₂−α₁²−α₂², α₀α₂−α₁²}, positive for a non-linear φ; σ is scale  [zhong2017, Property 3.2]."""
         sigma = _scales(scale)
         alpha = np.stack([self._derivative_moment(1, q, sigma) for q in range(3)])
         terms = np.zeros((3, *sigma.shape))  # at σ = 0, φ′ is a constant and the first two vanish

@@ -29,6 +29,7 @@ import numpy as np
 from weightlift.activations import functions, gaussian, logistic
 from weightlift.activations.activation import Activation, Names, Reflection
 from weightlift.activations.exponential import ExponentialLinear
+from weightlift.activations.limits import LIMITS
 from weightlift.activations.piecewise import PiecewisePolynomial
 from weightlift.activations.quadrature import Function, Quadrature
 from weightlift.activations.stretching import stretched, unstretched
@@ -177,6 +178,8 @@ def polynomial(coefficients: Iterable[float]) -> Activation:
     trimmed = [_number(c, "coefficients") for c in coefficients]
     while trimmed and trimmed[-1] == 0.0:
         trimmed.pop()
+    if len(trimmed) > LIMITS.degree + 1:
+        raise ActivationError(f"coefficients go to degree {len(trimmed) - 1}; moments beyond {LIMITS.degree} overflow.")
     if not trimmed:
         raise ActivationError("coefficients are all zero; a polynomial activation needs a non-zero one.")
     return _polynomial("polynomial", tuple(trimmed), parameters=(("coefficients", tuple(trimmed)),))

@@ -55,7 +55,13 @@ def custom(
     """
     if not isinstance(name, str) or not name or name in CATALOGUE or name in aliases():
         raise ActivationError(f"name must be a non-empty string that the catalogue does not use, not {name!r}.")
-    points = tuple(float(kink) for kink in kinks)
+    for argument, function in (("value", value), ("derivative", derivative)):
+        if not callable(function):
+            raise ActivationError(f"{argument} must be a function, not {function!r}.")
+    try:
+        points = tuple(float(kink) for kink in kinks)
+    except (TypeError, ValueError):
+        raise ActivationError(f"kinks must be numbers, not {kinks!r}.") from None
     if not all(math.isfinite(point) for point in points) or any(b <= a for a, b in itertools.pairwise(points)):
         raise ActivationError(f"kinks must be finite and in ascending order, not {points}.")
     _check_derivative(value, derivative, points)
@@ -107,8 +113,11 @@ def recognized(description: Mapping[str, Any], custom: Sequence[Activation] = ()
     name = description.get("name")
     phi = next((own for own in custom if own.name == name), None)
     if phi is None:
-        known = ", ".join(repr(own.name) for own in custom) or "none"
-        raise ActivationError(f"the activation {name!r} is custom, and {known} is at hand; load with activations=[it].")
+        passed = f", not {', '.join(repr(own.name) for own in custom)}" if custom else ""
+        raise ActivationError(
+            f"the activation {name!r} is a custom one, of which a file holds the name alone; in Python, load it with "
+            f"activations=[φ], φ the activation of that name{passed}."
+        )
     values = np.asarray(phi(PROBES.copy()), dtype=float)
     saved = np.asarray(description["values"], dtype=float)
     if saved.shape != values.shape or not np.allclose(values, saved, rtol=LIMITS.exact, atol=LIMITS.exact):

@@ -20,6 +20,8 @@ class Limits:
     far: float = 2.0  # standard deviations below 0 from which truncated moments come from their continued fraction
     clip: float = 50.0  # of β: e^{−clip²/2} is zero in double precision
     inside: float = 8.0  # e^{−inside²/2} = 1e-14: beyond, the exponential's integral up to the kink is that over the line
+    # Polynomials
+    degree: int = 150  # E z^{2q} = (2q − 1)!! of higher ones overflows
     # What is declared of a custom φ, sampled at 257 points of [−8, 8]
     one_sided: float = 1e-6  # distance from a kink at which limits are taken: linear extrapolation errs by its square
     exact: float = 1e-9  # identities, relative to their terms: 10⁷ roundings, far below any that does not hold

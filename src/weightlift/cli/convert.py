@@ -45,6 +45,8 @@ def convert(
         raise typer.BadParameter(f"{to!r} is none of {', '.join(SUFFIXES)}.", param_hint="--to")
     if dtype not in DTYPES:
         raise typer.BadParameter(f"{dtype!r} is neither float64 nor float32.", param_hint="--dtype")
+    if net.is_dir():
+        raise typer.BadParameter(f"{net} is a folder; name a file.", param_hint="NET")
     path = out if out is not None else net.with_suffix(".torch.safetensors" if to == "torch" else SUFFIXES[to])
     check_output(path, force=force, suffixes=(SUFFIXES[to],))
     network = _read(net, activation)

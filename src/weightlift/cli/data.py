@@ -139,11 +139,12 @@ def _place(sentence: str, names: list[str] | None) -> str:
     if changed := re.search(r"columns changed from (\d+) to (\d+) at row (\d+)", sentence):
         before, after, row = (int(v) for v in changed.groups())  # here NumPy counts rows from 1
         return f"row {row - 1}, {below}, has {after} columns, and those before it {before}."
-    if (found := re.search(r"(.*) at row (\d+), column (\d+)", sentence)) is None:
+    if (found := re.search(r"string (.+) to float64 at row (\d+), column (\d+)", sentence)) is None:
         return sentence
     row, column = int(found[2]), int(found[3]) - 1
     named = repr(names[column]) if names and column < len(names) else f"{column}"
-    return f"{found[1]} in column {named}, row {row}, {below}."
+    what = "there is none" if found[1] == "''" else f"there is {found[1]}"
+    return f"{what} in column {named}, row {row}, {below}."
 
 
 def _read_parquet(path: Path) -> Table:

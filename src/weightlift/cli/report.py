@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from weightlift.cli.limits import LIMITS
@@ -36,7 +35,7 @@ def network_table(
     several = network.a.ndim == 2
     for name in ("unit", "‖a‖" if several else "a", "b", "‖w‖", leading_title(network.n_inputs, LIMITS.shown_weights, inputs)):
         table.add_column(name, justify="right")
-    known = {} if errors is None else dict(zip(errors.columns()["parameter"], errors.columns()["std error"], strict=True))
+    known = {} if errors is None else errors.errors
     lengths, a = np.linalg.norm(network.W, axis=0), np.linalg.norm(network.a, axis=1) if several else network.a
     columns = inputs or tuple(map(str, range(network.n_inputs)))
     for j in range(network.n_units):
@@ -51,7 +50,7 @@ def network_table(
 
 def _beside(errors: dict[str, float], name: str) -> str:
     """The standard error of a parameter, in brackets."""
-    return f" ({errors[name]:.2g})" if errors.get(name, math.nan) == errors.get(name) else ""
+    return f" ({errors[name]:.2g})" if name in errors else ""
 
 
 def stage_table(recovery: Recovery, seconds: float) -> Table:
@@ -90,19 +89,21 @@ def trial_lines(recovery: Recovery) -> list[Table]:
     return [table]
 
 
-def verdict(certificate: Certificate) -> str:
-    """The status in its colour, what it means, and the reasons."""
+def verdict(certificate: Certificate) -> Table:
+    """The status in its colour and the headline, then every statement beside its ground."""
     from rich.markup import escape
+    from rich.table import Table
 
     name = certificate.status.name
-    reasons = (f"  • {escape(reason)}" for reason in certificate.reasons)
-    lines = [f"[bold {COLORS[name]}]{name}[/]  {certificate.status.value}", *reasons]
-    if certificate and certificate.precision is not None:
-        claim = f"The units are claimed to a relative precision of {certificate.precision.max():.1e}"
-        if certificate.status.name == "STATISTICAL" and certificate.noise_std is not None:
-            claim += ", for all weights of a unit at once at 99.99 %; intervals of single weights are narrower"
-        lines.append(f"  • {claim}.")
-    return "\n".join(lines)
+    table = Table.grid(padding=(0, 2))
+    table.add_row(f"[bold {COLORS[name]}]{name}[/]", escape(certificate.headline))
+    for statement in certificate.statements:
+        mark = statement.mark if statement.holds else f"[bold]{statement.mark}[/]"
+        table.add_row(mark, escape(statement.sentence))
+    if certificate.regions is not None:
+        wide = "That precision is of all weights of a unit at once, at 99.99 %; intervals of single weights are narrower."
+        table.add_row("", wide)
+    return table
 
 
 def network_json(network: Network) -> dict[str, Any]:
@@ -121,17 +122,24 @@ def network_json(network: Network) -> dict[str, Any]:
 
 
 def recovery_json(recovery: Recovery, seconds: float) -> dict[str, Any]:
-    certificate = recovery.certificate
     return {
-        "certified": bool(certificate),
-        "status": certificate.status.name,
-        "reasons": certificate.reasons,
-        "precision": certificate.precision,
+        **certificate_json(recovery.certificate),
+        "precision": recovery.certificate.precision,
         "network": network_json(recovery.network),
         "stages": [vars(s) for s in recovery.stages],
         "width_evidence": recovery.width_evidence,
         "trials": [{"change": t.change, "status": t.status.name, "left": t.left} for t in recovery.trials],
         "seconds": seconds,
+    }
+
+
+def certificate_json(certificate: Certificate) -> dict[str, Any]:
+    return {
+        "certified": bool(certificate),
+        "status": certificate.status.name,
+        "headline": certificate.headline,
+        "reasons": certificate.reasons,
+        "statements": [{"ground": s.mark, "sentence": s.sentence, "units": s.units} for s in certificate.statements],
     }
 
 

@@ -14,6 +14,7 @@ the range has dimensions, are then found as too many for it are.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -21,7 +22,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from weightlift.arguments import count, generator
+from weightlift.arguments import count, flag, generator
 from weightlift.decomposition.components import Decomposition, DecompositionStatus, fit_components
 from weightlift.decomposition.implicit_cp import ImplicitFit, fit_implicit, implicit_cp
 from weightlift.decomposition.jennrich import Pencil, jennrich, shared_directions
@@ -99,6 +100,9 @@ def decompose(
     T, exponent = _scaled(symmetric_tensor(tensor))
     rng = generator(rng)
     r = None if rank is None else count("rank", rank)
+    refine = flag("refine", refine)
+    if r is not None and r > (most := math.comb(len(T) + T.ndim - 1, T.ndim)):
+        raise ArgumentError(f"rank={r}, but symmetric tensors of this shape have {most} dimensions; no more are ever needed.")
     V, singular_values = range_basis(T, None if r is not None and r > len(T) else r)
     R = T if V.shape[1] == len(T) else multilinear(T, V)
     V = np.eye(len(T)) if R is T else V
@@ -189,6 +193,8 @@ def _run(
     """The method on the reduced tensor; "auto" goes on while a method fails, and keeps the least residual."""
     if callable(method):
         attempts = [method]
+    elif not isinstance(method, str):
+        raise ArgumentError(f"method must be a name or a callable, not {method!r}.")
     elif method == "auto":
         attempts = list(AUTO)
     elif method in OVERCOMPLETE:
@@ -201,6 +207,8 @@ def _run(
     results: list[Decomposition] = []
     for attempt in attempts:
         found = attempt(R, rng=rng)
+        if not isinstance(found, Decomposition):
+            raise ArgumentError(f"method must return a Decomposition, not {type(found).__name__}.")
         results.append(polish(R, found) if refine else found)
         if found.succeeded:
             break

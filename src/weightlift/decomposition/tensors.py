@@ -69,7 +69,7 @@ def multilinear(T: Real, V: Real) -> Real:
 
 def symmetric_tensor(tensor: ArrayLike, name: str = "tensor") -> Real:
     """The argument as a float64 array, once it is found real, finite, cubic, of order ≥ 3, symmetric and not zero."""
-    T = np.asarray(tensor)
+    T = _array(name, tensor)
     if T.dtype.kind == "c":
         raise NotFiniteError(f"{name} is complex; pass {name}.real if its imaginary part is only rounding.")
     if T.dtype.kind not in "biuf":
@@ -94,6 +94,15 @@ def symmetric_tensor(tensor: ArrayLike, name: str = "tensor") -> Real:
                 f"permuted (largest entry {largest:.3g}). Average over the permutations of its axes if that is noise."
             )
     return T
+
+
+def _array(name: str, tensor: ArrayLike) -> np.ndarray:
+    if np.ma.is_masked(tensor):
+        raise NotFiniteError(f"{name} has masked values; fill them first.")
+    try:
+        return np.asarray(tensor)
+    except ValueError as error:
+        raise ShapeError(f"{name} must be a rectangular array ({error}).") from error
 
 
 def range_basis(T: Real, rank: int | None) -> tuple[Real, Real]:

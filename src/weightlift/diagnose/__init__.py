@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from weightlift.activations import Activation, get
-from weightlift.arguments import count
+from weightlift.arguments import count, flag
 from weightlift.certificate.inflation import inflated, variance_inflation
 from weightlift.diagnose.calibration import MEASURED, CostEstimate, Measured, SampleEstimate, estimate_cost, estimate_rows
 from weightlift.diagnose.diagnosis import Diagnosis, Method
@@ -24,7 +24,7 @@ from weightlift.diagnose.identifiable import Identifiability, Identifiable, Shap
 from weightlift.diagnose.limits import LIMITS
 from weightlift.diagnose.methods import methods_for
 from weightlift.diagnose.regime import Regime, RegimeFinding, find_regime, generic_order, regions
-from weightlift.errors import ArgumentError, SingularError
+from weightlift.errors import ArgumentError, ShapeError, SingularError
 from weightlift.identifiability import least_order
 from weightlift.moments import remove_linear
 from weightlift.moments.gaussianity import gaussianity
@@ -78,7 +78,8 @@ def shape(
     >>> shape(100, 3000, activation=get("polynomial", coefficients=[0, 1, 0, 1])).regime.regime.name
     'CONJECTURED_HARD'
     """
-    given = Shape(count("n_inputs", n_inputs), count("n_units", n_units), get(activation), bool(bias), bool(offset))
+    d, k = count("n_inputs", n_inputs), count("n_units", n_units)
+    given = Shape(d, k, get(activation), flag("bias", bias), flag("offset", offset))
     regime = find_regime(given.d, given.k, given.phi)
     return _diagnosis(given, None if n is None else count("n", n), of_shape(given), regime)
 
@@ -97,9 +98,11 @@ def network(net: Network, *, n: int | None = None, offset: bool | None = None) -
     if not isinstance(net, Network):
         raise ArgumentError(f"net must be a Network, not {type(net).__name__}; for a shape or for data see shape and data.")
     require_single(net, "diagnose.network")
+    if not net.n_units:
+        raise ArgumentError("net has no units; there is nothing to diagnose.")
     rows = None if n is None else count("n", n)
     d, k = net.n_inputs, net.n_units
-    given = Shape(d, k, net.activation, bool(net.b.any()), bool(net.c != 0.0 if offset is None else offset))
+    given = Shape(d, k, net.activation, bool(net.b.any()), net.c != 0.0 if offset is None else flag("offset", offset))
     lengths = np.linalg.norm(net.W, axis=0)
     notes, order, smallest, weights = [], None, None, None
     if lengths.all():
@@ -147,6 +150,8 @@ def data(
     rows = open_samples(X, y)
     if not math.isfinite(rows.n):
         raise ArgumentError("X is a population without rows; diagnose its network instead.")
+    if rows.n_outputs is not None:
+        raise ShapeError(f"y has {rows.n_outputs} columns, and diagnose.data is for one output; pass one of them.")
     phi, gaussian = get(activation), ""
     notes: list[str] = []
     notes += _columns(rows)
@@ -158,8 +163,8 @@ def data(
         notes += [f"{str(test)[0].upper()}{str(test)[1:]}.", *test.effects()]
         if not test.gaussian:
             gaussian = f"moments need Gaussian inputs; {test.where} deviates by {test.z:.1f} standard errors."
-    k = _width(white, notes, rng) if n_units is None else count("n_units", n_units)
-    given = Shape(rows.d, k, phi, bool(bias), bool(offset))
+    k = _width(white, phi, notes, rng) if n_units is None else count("n_units", n_units)
+    given = Shape(rows.d, k, phi, flag("bias", bias), flag("offset", offset))
     return _diagnosis(given, int(rows.n), of_shape(given), find_regime(rows.d, k, phi), tuple(notes), gaussian)
 
 
@@ -216,16 +221,16 @@ def _whitened(rows: Samples, notes: list[str]) -> Samples | None:
         return None
 
 
-def _width(white: Samples | None, notes: list[str], rng: int | np.random.Generator) -> int:
+def _width(white: Samples | None, phi: Activation, notes: list[str], rng: int | np.random.Generator) -> int:
     """The rank that the second moment shows, at least 1."""
     if white is None:
         notes.append("Inputs that cannot be whitened do not show a width: one unit is diagnosed; give n_units for more.")
         return 1
     estimate = estimate_rank(remove_linear(white), SecondMoment(), rng=rng)
     if estimate.rank == 0:
+        odd = f"{phi.name} is odd" if phi.parity == "odd" else "rows are few or noisy, or a line explains what they show"
         notes.append(
-            "The second moment of y shows no direction above its noise: φ is odd, rows are few or noisy, or a line explains "
-            "what they show. One unit is diagnosed; give n_units for more."
+            f"The second moment of y shows no direction above its noise: {odd}. One unit is diagnosed; give n_units for more."
         )
         return 1
     notes.append(

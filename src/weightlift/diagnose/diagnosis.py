@@ -59,7 +59,8 @@ class Diagnosis:
     def title(self) -> str:
         kind = "biased " * self.bias + self.activation
         rows = "" if self.n_rows is None else f", {self.n_rows:,} rows"
-        return f"{self.n_units} {kind} units of {self.n_inputs} inputs{rows}"
+        plural = "s" * (self.n_units > 1)
+        return f"{self.n_units} {kind} unit{plural} of {self.n_inputs} input{'s' * (self.n_inputs > 1)}{rows}"
 
     def table(self) -> list[tuple[str, str, str]]:
         """Lines (quantity, value, remark)."""
@@ -101,6 +102,9 @@ class Diagnosis:
             *(["Notes:", *(f"  {note}" for note in self.notes)] if self.notes else []),
         ]
         return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return str(self)
 
     @property
     def _rows_matter(self) -> bool:

@@ -14,6 +14,7 @@ from weightlift.errors import ArgumentError, NotFiniteError, WeightliftError
 from weightlift.estimator.limits import LIMITS
 from weightlift.estimator.regularized import Regularized, regularized_fit
 from weightlift.estimator.rows import Rows
+from weightlift.identifiability import count_parameters
 from weightlift.initialization import gaussian_init
 from weightlift.learning import learn_1nn
 from weightlift.moments import remove_linear
@@ -94,8 +95,13 @@ class Task:
             return certify(network, X, y, sample_weight=w, bias=bias, offset=offset)
         except (WeightliftError, ValueError) as error:  # NumPy's, for values near the ends of double precision
             overflow = "The network's values overflow double precision; rescale X and y."
-            reason = overflow if isinstance(error, NotFiniteError) else str(error)
-            return Certificate(network, bias, offset, (), Evidence(n_rows=len(y))).refused(reason)
+            return self.refused(network, overflow if isinstance(error, NotFiniteError) else str(error))
+
+    def refused(self, network: Network, *reasons: str) -> Certificate:
+        """For a network that is not even examined."""
+        bias, offset = self.request.bias, self.request.offset
+        evidence = Evidence(n_rows=len(self.rows.host[1]), n_parameters=count_parameters(network, bias=bias, offset=offset))
+        return Certificate(network, bias, offset, (), evidence).refused(*reasons)
 
 
 def fit_rows(rows: Rows, options: Options, *, previous: Network | None, rng: np.random.Generator) -> Fit:
@@ -161,7 +167,7 @@ def _ridge(task: Task, recovery: Recovery | None, reason: str) -> Fit:
         return _kept(task, recovery, spent + found.work)
     units = f"{found.network.n_units} units (alpha = {found.alpha:.3g}) beside " if found.network.n_units else ""
     sentence = f"Predictions come from a ridge fit of {units}a line."
-    certificate = task.certify(found.network).refused(reason, sentence)
+    certificate = task.refused(found.network, reason, sentence)  # a ridge moves units: none is worth an examination
     drawn = "a ridge draws estimates towards zero; alpha=0 asks for those without."
     table = _table(task, found.network, certificate, drawn=drawn)
     return Fit(found.network, certificate, recovery, found.alpha, spent + found.work, table)

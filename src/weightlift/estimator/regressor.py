@@ -245,7 +245,10 @@ class OneHiddenLayerRegressor(RegressorMixin, BaseEstimator):  # type: ignore[mi
 
     def _html_repr(self) -> str:
         html: str = super()._html_repr()
-        return html + self.certificate_._repr_html_() + self.network_._repr_html_() if hasattr(self, "certificate_") else html
+        if not hasattr(self, "certificate_"):
+            return html
+        names = getattr(self, "feature_names_in_", None)
+        return html + self.certificate_._repr_html_() + self.network_.html(None if names is None else names.tolist())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

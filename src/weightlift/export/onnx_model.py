@@ -34,7 +34,8 @@ def to_onnx(network: Network, path: str | os.PathLike[str] | None = None, *, dty
 
     dtype  of inputs, outputs and weights, "float64" or "float32"
     """
-    net, kind = unscaled(network), checked_dtype(dtype)
+    net = unscaled(network)
+    kind = checked_dtype(dtype, net)
     onnx = needed("onnx")
     from onnx import TensorProto, helper, numpy_helper
 

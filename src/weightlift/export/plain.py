@@ -45,7 +45,14 @@ def refuse_linear(network: Network, target: str) -> None:
         raise ArgumentError(f"{target} has no place for the linear part V; export to ONNX, which has, or to a weightlift file.")
 
 
-def checked_dtype(dtype: str) -> np.dtype:
+def checked_dtype(dtype: str, network: Network) -> np.dtype:
+    """The numbers' type, in which no parameter of the network may become infinite."""
     if dtype not in DTYPES:
         raise ArgumentError(f"dtype must be one of {DTYPES}, not {dtype!r}.")
-    return np.dtype(dtype)
+    kind = np.dtype(dtype)
+    parameters = [p for p in (network.W, network.a, network.b, network.c, network.V) if p is not None]
+    largest = max(float(np.abs(p).max(initial=0.0)) for p in parameters)
+    if largest > float(np.finfo(kind).max):
+        ends = f"{dtype} ends at {np.finfo(kind).max:.2g}"
+        raise ArgumentError(f"dtype: {ends}, a parameter has the size {largest:.2g}; export in float64.")
+    return kind

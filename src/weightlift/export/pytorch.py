@@ -12,6 +12,7 @@ from weightlift.export.plain import checked_dtype, name_in, needed, refuse_linea
 from weightlift.network import Network
 
 AGREEMENT = 1e-7  # of a module with φ: nn.Softplus is off by 2e-9 beyond its threshold, GELU's tanh form by 5e-4
+PROBES = 16  # rows on which a module must compute what its layers say
 
 
 def to_torch(network: Network, *, dtype: str = "float64") -> Any:
@@ -20,7 +21,8 @@ def to_torch(network: Network, *, dtype: str = "float64") -> Any:
     network  the network
     dtype    of the parameters, "float64" or "float32"
     """
-    net, precision = unscaled(network), checked_dtype(dtype).name
+    net = unscaled(network)
+    precision = checked_dtype(dtype, net).name
     name = name_in("torch", net, "PyTorch's nn")
     refuse_linear(net, "PyTorch's nn.Sequential")
     torch = needed("torch")
@@ -45,9 +47,28 @@ def from_torch(model: Any) -> Network:
     ends = [m for m in modules if isinstance(m, torch.nn.Linear)]
     if len(modules) != 3 or modules[0] not in ends or modules[2] not in ends:
         raise ArgumentError("model must be nn.Sequential(Linear, activation, Linear).")
-    (W, b), (a, c) = (_parameters(layer) for layer in (modules[0], modules[2]))
+    try:
+        (W, b), (a, c) = (_parameters(layer) for layer in (modules[0], modules[2]))
+    except (NotImplementedError, ValueError) as error:
+        raise ArgumentError(f"model has parameters without values ({error}); load or initialise them first.") from error
     a, c = (a[0], c[0]) if len(a) == 1 else (a.T, c)
-    return Network(W.T, a, b, c, activation=_activation(modules[1]))
+    network = Network(W.T, a, b, c, activation=_activation(modules[1]))
+    _check_agreement(model, modules[0].weight, network)
+    return network
+
+
+def _check_agreement(model: Any, weight: Any, network: Network) -> None:
+    """ArgumentError where the module computes something else: hooks, a `forward` of its own, layers of other classes."""
+    torch = needed("torch")
+    rows = np.random.default_rng(0).standard_normal((PROBES, network.n_inputs))
+    with torch.no_grad():
+        inputs = torch.as_tensor(rows).to(weight)
+        given = model(inputs).detach().cpu().double().numpy()
+    expected = network.predict(inputs.cpu().double().numpy()).reshape(PROBES, -1)
+    size = np.abs(network.activation(rows @ network.W + network.b)) @ np.abs(network.A) + np.abs(network.c)
+    rounding = 100 * (network.n_inputs + network.n_units) * float(torch.finfo(weight.dtype).eps)
+    if given.shape != expected.shape or not (np.abs(given - expected) <= (rounding + AGREEMENT) * (1.0 + size)).all():
+        raise ArgumentError("model computes another function than its layers say: a hook, or a forward of its own; remove it.")
 
 
 def _module(name: str, phi: activations.Activation) -> Any:

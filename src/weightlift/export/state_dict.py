@@ -33,7 +33,7 @@ def to_safetensors(network: Network, path: str | os.PathLike[str], *, dtype: str
     """
     from safetensors.numpy import save
 
-    kind = checked_dtype(dtype)
+    kind = checked_dtype(dtype, network)
     values = dict(zip(KEYS, (network.W.T, network.b, network.A.T, np.atleast_1d(network.c)), strict=True))
     values |= {} if network.V is None else {LINEAR: np.atleast_2d(network.V.T)}
     tensors = {key: np.ascontiguousarray(value, dtype=kind) for key, value in values.items()}
@@ -62,7 +62,9 @@ def from_safetensors(path: str | os.PathLike[str], *, activation: str | Activati
         raise FileFormatError(f"{Path(path).name} must hold {', '.join(KEYS)}, weights as matrices; it has {sorted(tensors)}.")
     if activation is None and "activation" not in metadata:
         raise ArgumentError(f"{Path(path).name} does not name its activation; pass activation=….")
-    phi = activations.get(activation) if activation is not None else _described(metadata["activation"])
+    phi = _described(metadata["activation"]) if "activation" in metadata else activations.get(activation or "")
+    if activation is not None and activations.get(activation) != phi:
+        raise ArgumentError(f"activation={activation!r}, but {Path(path).name} says {phi.name!r}; leave it out.")
     W, A = tensors["0.weight"].T, tensors["2.weight"].T
     b, c, V = tensors.get("0.bias"), tensors.get("2.bias", np.zeros(A.shape[1])), tensors.get(LINEAR)
     if A.shape[1] != 1:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from weightlift.arguments import generator
-from weightlift.errors import ShapeError
+from weightlift.errors import ArgumentError, ShapeError
 from weightlift.geometry.kernels import products
 from weightlift.geometry.limits import LIMITS
 from weightlift.geometry.paired import paired_square
@@ -114,6 +114,9 @@ def _first_order(units: Units, a: np.ndarray) -> np.ndarray:
 
 
 def _check_inputs(f: Network, g: Network) -> None:
+    for name, net in (("f", f), ("g", g)):
+        if not isinstance(net, Network):
+            raise ArgumentError(f"{name} must be a Network, not {type(net).__name__}.")
     if f.n_inputs != g.n_inputs:
         raise ShapeError(f"f has {f.n_inputs} inputs and g has {g.n_inputs}; pass functions of the same inputs.")
     if f.a.shape[1:] != g.a.shape[1:]:

@@ -16,6 +16,7 @@ from weightlift.errors import NotGaussianWarning, warn
 from weightlift.moments.limits import LIMITS
 from weightlift.namespaces import array_namespace, as_like, to_numpy
 from weightlift.samples import Block, Samples, Sums
+from weightlift.samples.columns import columns_of
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,8 @@ def gaussianity(whitened: Samples) -> Gaussianity:
         [(float(radial) - d * (d + 2)) / math.sqrt(spread / n)],
     ])
     worst = int(np.argmax(np.abs(z)))
-    places = [*(f"column {j}" for j in range(d)), *(f"random projection {j}" for j in range(directions.shape[1]))]
+    places = [f"whitened {columns_of(whitened).input(j)}" for j in range(d)]
+    places += [f"random projection {j}" for j in range(directions.shape[1])]
     names = [*(f"skewness of {p}" for p in places), *(f"kurtosis of {p}" for p in places), "radial kurtosis"]
     limit = LIMITS.gaussian_level + math.sqrt(2 * math.log(len(names)))
     return Gaussianity(float(abs(z[worst])), names[worst], bool(abs(z[worst]) <= limit))

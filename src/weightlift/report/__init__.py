@@ -16,6 +16,7 @@ import numpy as np
 
 from weightlift import markup
 from weightlift._version import __version__
+from weightlift.certificate import Summary
 from weightlift.files import write_atomically
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
@@ -61,11 +62,13 @@ def page(found: Recovery, *, command: str = "") -> str:
     found    what `recover` returned
     command  the line that repeats the recovery, where it was not a call of `recover`
     """
-    title = f"{found.certificate.status.name}: {found.network!r}"
+    target = f" of {', '.join(found.columns.outputs)}" if found.columns.outputs else ""
+    title = f"{found.certificate.status.name}: {found.network!r}{target}"
+    table = found.summary()
     sections = [
         ("Certificate", found.certificate._repr_html_()),
-        ("Units", _units(found) + unit_picture(found)),
-        ("Estimates and intervals", found.summary()._repr_html_() + interval_picture(found)),
+        ("Units", _units(found, table) + unit_picture(found)),
+        ("Estimates and intervals", table._repr_html_() + interval_picture(found)),
         ("Residuals", residual_picture(found) or "<p>The rows are not at hand.</p>"),
         ("Stages", found.stages_html() + stage_picture(found)),
         ("Provenance", _provenance(found)),
@@ -80,11 +83,12 @@ def page(found: Recovery, *, command: str = "") -> str:
     )
 
 
-def _units(found: Recovery) -> str:
-    """The table of the units under the names of their inputs."""
-    net = found.network.normalized()
+def _units(found: Recovery, table: Summary) -> str:
+    """The table of the units under the names of their inputs; of noisy rows with standard errors."""
+    net, errors = found.network.normalized(), table.errors if found.certificate.noise_std is not None else {}
     words = "Every ‖w‖ is 1, and a holds the size." if net.activation.degree else "Weights as they are; φ has no scale to fix."
-    return f"<p>{words}</p>{markup.units(net.W, net.A, net.b, found.columns.inputs)}"
+    words += " In brackets: standard errors." if errors else ""
+    return f"<p>{words}</p>{markup.units(net.W, net.A, net.b, found.columns.inputs, errors)}"
 
 
 def _provenance(found: Recovery) -> str:
@@ -101,7 +105,7 @@ def _provenance(found: Recovery) -> str:
     ]
     if rows is not None:
         facts.insert(4, ("rows", f"{int(rows.n):,}, fingerprint {_fingerprint(rows)}"))
-    return markup.table(["", ""], facts, words=True)
+    return markup.table(["", ""], facts, words=[""])
 
 
 def _digest(net: Network) -> str:
