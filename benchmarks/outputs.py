@@ -168,19 +168,37 @@ def measured(name: str, seed: int) -> Result:
     found = wl.recover(case.X, case.Y, **case.options, rng=seed)  # type: ignore[arg-type]
     seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
     certified = list(found.certificate.certified_units)
-    match = wl.match(found.network, case.truth)
-    errors = np.full(found.network.n_units, np.inf)
-    partners = match.permutation >= 0
-    errors[match.permutation[partners]] = match.errors[partners]
-    right = found.certificate.locate(case.truth, wide=False)[0] if case.noise else errors <= NEAR
+    gaps = distances(found.network, case.truth)
+    right = found.certificate.locate(case.truth, wide=False)[0] if case.noise else gaps.min(axis=0) <= NEAR
     wrong = int(np.count_nonzero(~right[certified]))
-    claimed = np.array([i in certified and bool(right[i]) for i in match.permutation.tolist()])
+    claimed = np.isin(np.arange(case.truth.n_units), gaps.argmin(axis=0)[[i for i in certified if right[i]]])
     residual = float(np.abs(found.network.predict(case.X) - case.Y).max() / np.abs(case.Y).max())
     same_width = case.options["n_units"] != "auto" or found.network.n_units == case.truth.n_units
     good = bool(claimed[case.asked].all()) and same_width
     result = Result(good, int(claimed.sum()), int(case.asked.sum()), wrong, residual, seconds, cpu)
     print(f"{name}, seed {seed}: {result}", file=sys.stderr, flush=True)
     return result
+
+
+def distances(found: wl.Network, truth: wl.Network) -> np.ndarray:
+    """(k, k') of every true unit from every one found, of its size: (w, b, a), sizes in a where φ is homogeneous.
+
+    Each unit for itself: an assignment of all to all may leave a right unit to make room for wrong ones.
+    """
+    units = []
+    for net in (truth, found):
+        inner = np.concatenate([net.W, net.b[None]])
+        size = np.linalg.norm(inner, axis=0) if net.activation.degree else np.ones(net.n_units)
+        units.append((inner / size, net.A.T * size ** (net.activation.degree or 0)))
+    (true, A), (mine, B) = units
+    sign = found.activation.reflection[0] if found.activation.reflection and found.turns else 0
+
+    def apart(turn: int, output: int) -> np.ndarray:
+        inner = np.linalg.norm(true[:, :, None] - turn * mine[:, None, :], axis=0) / np.linalg.norm(true, axis=0)[:, None]
+        outer = np.linalg.norm(A[:, :, None] - output * B[:, None, :], axis=0) / np.linalg.norm(A, axis=0)[:, None]
+        return np.hypot(inner, outer)
+
+    return np.minimum(apart(1, 1), apart(-1, sign)) if sign else apart(1, 1)
 
 
 def main(arguments: list[str] | None = None) -> int:

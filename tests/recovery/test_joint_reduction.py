@@ -49,5 +49,25 @@ def test_units_that_are_on_together_are_merged(seed):
     assert not exact(two, X, two.predict(X))
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_beside_a_linear_part_units_merge_that_are_on_in_turn(seed):
+    """aσ(z₁) + a′σ(−z₂) = aσ(z₁) + a′σ(z₂) − a′z₂; without a linear part nothing takes up a′z₂."""
+    rng = np.random.default_rng(seed)
+    w, X = rng.normal(size=4), rng.normal(size=(40, 4))
+    apart = 0.02 * rng.normal(size=4)
+    X = X[np.sign(X @ (w + apart)) == np.sign(X @ (w - apart))]
+    W = np.column_stack([w + apart, -w + apart, rng.normal(size=4)])
+    wide = wl.Network(W, np.array([1.0, 0.5, 1.0]), V=rng.normal(size=4))
+    rows, model = wl.samples.open(X, wide.predict(X)), Model(linear=True)
+    merged = [
+        fewer
+        for fewer in arrangements(wide, offset=False)
+        if variable_projection(rows, Hidden.of(fewer), model, iterations=0).risks[0] < 1e-25
+    ]
+    assert merged
+    assert np.linalg.matrix_rank(np.column_stack([merged[0].W[:, -1], 1.5 * w + 0.5 * apart]), tol=1e-9) == 1
+    assert not exact(wl.Network(W, wide.a), X, wl.Network(W, wide.a).predict(X))
+
+
 def test_units_without_a_scale_are_left():
     assert not list(arrangements(wl.Network(np.eye(3), np.ones((3, 2)), activation="tanh"), offset=False))

@@ -2,7 +2,8 @@
 
 Reflected  units that may turn together [identifiability.sign_patterns] do, and of two that then point the same way one goes:
            σ(⟨u, x⟩) − σ(−⟨u, x⟩) is linear, and stands for what the reflection of other units leaves over.
-Merged     a₁σ(z₁) + a₂σ(z₂) with a₁(w₁, b₁)ᵀ + a₂(w₂, b₂)ᵀ = a(w, b)ᵀ is aσ(z) on rows where the three are on together.
+Merged     a₁σ(z₁) + a₂σ(z₂) with a₁(w₁, b₁)ᵀ + a₂(w₂, b₂)ᵀ = a(w, b)ᵀ is aσ(z) on rows where the three are on together. Beside
+           a linear part, which takes up what a reflection leaves over, also where one is on as the other is off: −a₂(w₂, b₂)ᵀ.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ def arrangements(network: Network, *, offset: bool) -> Iterator[Network]:
         turned = np.where(flips, -units, units)
         if len(kept := _pointing_apart(turned)) < network.n_units:
             yield _with_units(network, turned[:, kept])
-    for i, j in itertools.combinations(range(network.n_units), 2):
-        outer = np.outer(units[:, i], network.A[i]) + np.outer(units[:, j], network.A[j])
+    turns = (1.0, -1.0) if network.V is not None and network.turns else (1.0,)
+    for (i, j), turn in itertools.product(itertools.combinations(range(network.n_units), 2), turns):
+        outer = np.outer(units[:, i], network.A[i]) + turn * np.outer(units[:, j], network.A[j])
         directions, sizes, _ = np.linalg.svd(outer, full_matrices=False)
         if sizes[0] > 0 and sizes[1:].max(initial=0.0) <= LIMITS.same_unit * sizes[0]:
             others = np.delete(units, [i, j], axis=1)
