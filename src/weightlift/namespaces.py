@@ -219,11 +219,11 @@ def _cuda_cholesky_solve(torch: Any, A: Array, B: Array) -> Array:
 
 def _cholesky_solve(A: np.ndarray, B: np.ndarray) -> np.ndarray | None:
     """None where some A is not positive definite."""
-    from scipy.linalg.lapack import dposv
+    from scipy.linalg.lapack import dposv, sposv
 
-    solutions = np.empty(B.shape)
+    solutions, posv = np.empty(B.shape, dtype=A.dtype), sposv if A.dtype == np.float32 else dposv
     for s in range(A.shape[0]):
-        _, solutions[s], info = dposv(A[s].T, B[s], lower=1)
+        _, solutions[s], info = posv(A[s].T, B[s], lower=1)
         if info:
             return None
     return solutions

@@ -9,7 +9,8 @@ from weightlift import samples
 from weightlift.errors import ArgumentError
 from weightlift.network import Network
 from weightlift.refinement import gauss_newton, gradient_descent
-from weightlift.refinement.gauss_newton import LIMITS, RefinementEnding, _choose, _endings
+from weightlift.refinement.gauss_newton import LIMITS, RefinementEnding, _choose, _damped_steps, _endings
+from weightlift.refinement.normal_equations import Free, NormalEquations
 from weightlift.risk import Risk, Students
 
 
@@ -160,3 +161,17 @@ def test_each_start_keeps_its_best_candidate_or_is_damped_until_it_stalls(rng):
     np.testing.assert_allclose(damped, [1e-3, 8e-3, 64 * 3e-3, 10 * LIMITS.largest_damping])
     endings = _endings(risks, after, np.full(4, np.inf), damped, 0.0, 1.0, 1e-9)
     assert endings == [None, None, None, RefinementEnding.STALLED]
+
+
+@pytest.mark.parametrize("damping", [1e-3, 1.0])
+def test_coarse_steps_are_those_of_double_precision_to_a_share_of_the_damping(damping, rng):
+    truth = wl.teachers.conditioned(12, 4, activation="tanh", rng=rng)
+    data = samples.open(*wl.draw(truth, 300, noise_std=0.1, rng=rng))
+    students, moves = Students.of(truth), Free.of("Wa")
+    equations = NormalEquations(students, moves)
+    _, gradient, gram = equations.assembled(data.mean(equations))
+    steps = [_damped_steps(gram, gradient, np.array([[damping]]), coarse)[0] for coarse in (False, True)]
+    assert 0 < np.linalg.norm(steps[1] - steps[0]) < 1e-5 / damping * np.linalg.norm(steps[0])
+    root = np.sqrt(np.diagonal(gram[0]))
+    exact = np.linalg.solve(gram[0] / np.outer(root, root) + damping * np.eye(len(root)), gradient[0] / root) / root
+    np.testing.assert_allclose(steps[0][0], exact, rtol=1e-9, atol=1e-12 * np.abs(exact).max())

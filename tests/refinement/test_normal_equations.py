@@ -59,6 +59,35 @@ def test_normal_equations_are_those_of_the_jacobian(names, as_xp):
     np.testing.assert_allclose(free.pack(back), theta + 1)
 
 
+@pytest.mark.parametrize("k", [3, 11])  # one Jacobian's product, and pairs
+@pytest.mark.parametrize("weighted", [False, True])
+def test_coarse_equations_round_the_matrix_and_nothing_else(k, weighted, as_xp):
+    rng = np.random.default_rng(1)
+    X, y, w = rng.normal(size=(200, 4)), rng.normal(size=200), rng.uniform(0.5, 2, size=200) if weighted else None
+    data = samples.open(as_xp(X), as_xp(y), sample_weight=None if w is None else as_xp(w))
+    students, free = Students.of(network(rng, "tanh", k=k)), Free.of("Wabc")
+    fine, coarse = (NormalEquations(students, free, coarse) for coarse in (False, True))
+    (risk, gradient, gram), rough = ([to_numpy(s) for s in e.assembled(data.fold(e))] for e in (fine, coarse))
+    np.testing.assert_array_equal(rough[0], risk)
+    np.testing.assert_array_equal(rough[1], gradient)
+    root = np.sqrt(np.diagonal(gram[0]))
+    gap = np.abs(rough[2] - gram)[0] / np.outer(root, root)
+    assert gap.max() < 200 * 2.0**-24
+    units = slice(0, 5 * k)
+    assert gap[units, units].max() > 2.0**-30 or (weighted and k == 3)  # weights lift that product back to double
+    assert gap[5 * k :].max() < 1e-14
+
+
+@pytest.mark.parametrize("size", [1e-12, 1e12])
+def test_coarse_equations_stay_double_where_single_would_overflow(size, rng):
+    X, y = rng.normal(size=(200, 4)), rng.normal(size=200)
+    X[:, 2] *= size
+    data, students = samples.open(X, y), Students.of(network(rng, "relu", k=11))
+    fine, coarse = (NormalEquations(students, Free.of("Wa"), coarse) for coarse in (False, True))
+    for sums, others in zip(data.fold(fine), data.fold(coarse), strict=True):
+        np.testing.assert_array_equal(sums, others)
+
+
 @pytest.mark.parametrize("free", ["W", "Wab", "Wabc"])
 def test_matrix_free_form_agrees_with_the_dense_one(free, rng):
     truth = network(rng, "tanh", d=6, k=2)

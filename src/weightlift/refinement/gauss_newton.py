@@ -100,7 +100,8 @@ def gauss_newton(
     d, S, k = students.shape
     if solver not in ("auto", "dense", "cg"):
         raise ArgumentError(f"solver must be 'auto', 'dense' or 'cg', not {solver!r}.")
-    limit = LIMITS.dense if on_host(samples.device) else LIMITS.dense_on_device
+    host = on_host(samples.device)
+    limit = LIMITS.dense if host else LIMITS.dense_on_device
     dense = solver == "dense" or (solver == "auto" and moves.size(d, k) <= limit)
     risks, scale = _first_risks(samples, students, moves, ridge)
     dampings = damping + 0.0 * risks
@@ -108,14 +109,15 @@ def gauss_newton(
     floor = rounding(d) * scale
     exact = history[0] <= floor
     endings[exact], active = RefinementEnding.EXACT, np.flatnonzero(~exact)
-    dampings = _at(dampings, active)
+    dampings, damped = _at(dampings, active), np.full(len(active), damping)
     multiples = as_like(np.array(LIMITS.factors), dampings)
     step = 0
     while len(active) and step < iterations and time.perf_counter() < deadline:
         step += 1
         part = students.take(active)
         factors = dampings[:, None] * multiples
-        candidates = _candidates(samples, part, moves, factors, ridge, dense)
+        coarse = host and damped.min() * min(LIMITS.factors) >= LIMITS.coarse_damping
+        candidates = _candidates(samples, part, moves, factors, ridge, dense, coarse=coarse)
         candidates = _on_spheres(candidates) if unit else candidates
         found, candidates = _evaluate(samples, candidates, moves, ridge, len(active))
         part, after, dampings = _choose(part, candidates, found, _at(risks, active), factors, dampings)
@@ -128,7 +130,7 @@ def gauss_newton(
         done = _endings(before, reached, earlier, damped, floor, scale, tol)
         endings[active] = done
         going = np.array([e is None for e in done])
-        active, dampings = active[going], _at(dampings, np.flatnonzero(going))
+        active, dampings, damped = active[going], _at(dampings, np.flatnonzero(going)), damped[going]
         if first and RefinementEnding.EXACT in done:
             break
     endings[[e is None for e in endings]] = RefinementEnding.ITERATIONS
@@ -171,16 +173,16 @@ def _with_penalty(risk: Array, students: Students, moves: Free, ridge: Ridge) ->
 
 
 def _candidates(
-    samples: Samples, students: Students, moves: Free, dampings: Array, ridge: Ridge, dense: bool
+    samples: Samples, students: Students, moves: Free, dampings: Array, ridge: Ridge, dense: bool, *, coarse: bool = False
 ) -> Students:
-    """One student for every (damping, start): C·S of them, damping the slower index."""
+    """One student for every (damping, start): C·S of them, damping the slower index. coarse: JᵀJ in single precision."""
     theta = moves.pack(students)
     xp = array_namespace(theta)
     if dense:
-        equations = NormalEquations(students, moves)
+        equations = NormalEquations(students, moves, coarse)
         _, gradient, gram = equations.assembled(samples.mean(equations))
         gradient, gram = _with_ridge(gradient, gram, theta, ridge)
-        steps = _damped_steps(gram, gradient, dampings)
+        steps = _damped_steps(gram, gradient, dampings, coarse)
     else:
         steps = conjugate_gradients(samples, students, moves, theta, dampings, ridge)
     stacked = xp.concat([theta - s for s in steps], axis=0)
@@ -194,17 +196,28 @@ def _with_ridge(gradient: Array, gram: Array, theta: Array, ridge: Ridge) -> tup
     return gradient + weights * theta, gram + weights * xp.eye(theta.shape[1], dtype=gram.dtype, device=gram.device)
 
 
-def _damped_steps(gram: Array, gradient: Array, dampings: Array) -> list[Array]:
+def _damped_steps(gram: Array, gradient: Array, dampings: Array, coarse: bool = False) -> list[Array]:
     """(JᵀJ + μ D)⁻¹ Jᵀr for every damping, scaled by D^{-1/2}, D = diag(JᵀJ) kept away from zero for dead units."""
     xp = array_namespace(gram)
-    eye = xp.eye(gram.shape[1], dtype=gram.dtype, device=gram.device)
     root = _root_diagonal(gram, 1e-10)
     scaled, target = gram / (root[:, :, None] * root[:, None, :]), (gradient / root)[:, :, None]
+    if coarse:
+        scaled, target = (xp.astype(v, xp.float32) for v in (scaled, target))
     steps = []
     for i in range(dampings.shape[1]):
-        solution = solve(scaled + dampings[:, i][:, None, None] * eye, target)[:, :, 0] / root
+        solution = xp.astype(solve(_shifted(scaled, dampings[:, i]), target)[:, :, 0], root.dtype, copy=False) / root
         steps.append(xp.where(xp.isfinite(solution), solution, 0.0 * gradient))
     return steps
+
+
+def _shifted(A: Array, shifts: Array) -> Array:
+    """A + shift · I for a batch of A (S, p, p)."""
+    xp, p = array_namespace(A), A.shape[1]
+    if isinstance(A, np.ndarray):  # without the two matrices that the sum would write
+        A = A.copy()
+        A.reshape(len(A), p * p)[:, :: p + 1] += shifts[:, None]
+        return A
+    return A + xp.astype(shifts, A.dtype, copy=False)[:, None, None] * xp.eye(p, dtype=A.dtype, device=A.device)
 
 
 def _root_diagonal(gram: Array, floor: float) -> Array:

@@ -12,6 +12,9 @@ class Limits:
     dense_on_device: int = 30_000  # … and on an accelerator: 7 GB
     first_damping: float = 1e-1  # of the diagonal of JᵀJ
     least_damping: float = 2e-13  # a sixteenth of it still exceeds rounding
+    coarse_damping: float = 3e-5  # least of a step's dampings from which JᵀJ and its factors may be in single precision: its
+    # error, some √p · 6e-8 of the diagonal, is then a tenth of the damping at most, and the gradient has none
+    single_range: float = 1e8  # sizes of inputs and slopes, and their inverses, whose fourth powers single precision can hold
     largest_damping: float = 1e12  # no step is left
     factors: tuple[float, ...] = (1 / 16, 1 / 2, 4.0)  # of the damping, all tried in one pass: two ways down, one up
     raised: float = 64.0  # times the damping, where none of these lowers the risk, …

@@ -88,10 +88,12 @@ class NormalEquations:
     """½ E r², Jᵀr and JᵀJ in the free parameters, in a compact form that `assembled` spreads once the rows are summed.
 
     Few narrow students (S k² ≤ 100): JᵀJ of a block's Jacobian, a symmetric product. Else the product of pairs.
+    coarse: whether each block's part of (JᵀJ) in (W, b) may be a product in single precision, half the time of a double one.
     """
 
     students: Students
     free: Free
+    coarse: bool = False
 
     @property
     def floats_per_row(self) -> int:
@@ -123,7 +125,8 @@ class NormalEquations:
                 beside.append(xp.reshape(wD[:, :, :, None] * values[:, :, None, :], (m, S, k * k)))
             columns = sum(v.shape[2] for v in beside)
             sums.append(matmul_transposed(Xt, xp.reshape(xp.concat(beside, axis=2), (m, S * columns))))
-            sums.append(_jacobian_gram(Xt, D, block.w) if self._narrow else _pair_products(Xt, wD, D))
+            inputs, slopes, weighted = _in_single(Xt, D, wD) if self.coarse else (Xt, D, wD)
+            sums.append(_jacobian_gram(inputs, slopes, block.w) if self._narrow else _pair_products(inputs, weighted, slopes))
         one = xp.ones((m, S, 1), dtype=block.X.dtype, device=block.X.device)
         outputs = xp.permute_dims(xp.concat([values, one, r[:, :, None]], axis=2), (1, 0, 2))  # (S, m, k + 2)
         weighted = outputs if block.w is None else outputs * block.w[:, None]
@@ -229,6 +232,16 @@ def parameter_inputs(X: Array, free: Free) -> Array:
     one = xp.ones((X.shape[0], 1), dtype=X.dtype, device=X.device)
     parts = [*([X] if free.W else []), *([one] if free.b else [])]
     return parts[0] if len(parts) == 1 else xp.concat(parts, axis=1)
+
+
+def _in_single(*factors: Array) -> tuple[Array, ...]:
+    """The factors of JᵀJ in single precision, unless a product of four of them might leave its range."""
+    xp = array_namespace(*factors)
+    for factor in factors:
+        most = xp.max(xp.abs(factor), axis=0) if factor.shape[0] else xp.ones((1,))
+        if not bool(xp.all((most == 0) | ((most > 1 / LIMITS.single_range) & (most < LIMITS.single_range)))):
+            return factors
+    return tuple(xp.astype(factor, xp.float32) for factor in factors)
 
 
 def _jacobian_gram(Xt: Array, D: Array, w: Array | None) -> Array:
