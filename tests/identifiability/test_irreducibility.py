@@ -150,3 +150,13 @@ def test_near_duplicates_become_their_weighted_mean(activation: str, rng: np.ran
     g = minimal(f, tol=1e-5)
     assert g.n_units == 1
     assert distance(f, g).value < 1e-8  # of order ε^{3/2}; the first unit's direction alone is off by ε
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 30.0, 1e4])
+@pytest.mark.parametrize("activation", ["sine", "tanh", "relu"])
+def test_no_scale_of_the_inputs_makes_units_vanish(activation: str, scale: float, rng: np.random.Generator) -> None:
+    """The first Hermite coefficients of a fast sine do: e^{−σ²/2}."""
+    network = Network(scale * rng.standard_normal((4, 3)), [1.0, -2.0, 0.5], activation=activation)
+    assert irreducible(network, tol=1e-14, near=1e-6).separated
+    silent = replace(network, a=np.array([1.0, 0.0, 0.5]))
+    assert [(f.kind, f.units) for f in irreducible(silent).exact] == [(Redundancy.ZERO, (1,))]

@@ -25,6 +25,7 @@ from weightlift.identifiability.reflections import reflect, reflection
 from weightlift.identifiability.sign_patterns import ROUNDING, sign_patterns
 from weightlift.network import Network, require_single
 
+NODES = 64  # of the quadrature of a unit's variance: its size need be known to a few per cent
 
 class Redundancy(Enum):
     """What is wrong with one or two units."""
@@ -118,10 +119,16 @@ def _findings(network: Network, tol: float, near: float) -> list[RedundantUnits]
     return found
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a size beyond all numbers is not small
 def _sizes(network: Network) -> tuple[float, np.ndarray]:
-    """The largest size of a unit, and the sizes relative to it: |a| (Σ_{1 ≤ j ≤ 4} E[φ(‖w‖z) h_j(z)]²)^½, whatever the bias."""
-    coefficients = network.activation.hermite_normalized(4, np.linalg.norm(network.W, axis=0))[1:]
-    sizes = np.abs(network.a) * np.linalg.norm(coefficients, axis=0)
+    """The largest size of a unit, and the sizes relative to it: |a| (Var φ(‖w‖z))^½, whatever the bias.
+
+    By quadrature: of a sine with a large ‖w‖ the first Hermite coefficients vanish, and the variance does not.
+    """
+    z, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    values = network.activation(np.outer(z, np.linalg.norm(network.W, axis=0)))  # (nodes, k)
+    mean = weights @ values / weights.sum()
+    sizes = np.abs(network.a) * np.sqrt(weights @ (values - mean) ** 2 / weights.sum())
     largest = float(sizes.max())
     return largest, sizes / largest if largest > 0 else sizes
 

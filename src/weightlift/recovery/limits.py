@@ -9,6 +9,7 @@ from dataclasses import dataclass
 class Limits:
     heldout_share: float = 0.05  # of the rows: 200 of 4,000 bound the disagreement with the truth to 5 %
     heldout_rows: int = 16  # at least, and at most half: fewer agree with a wrong network by chance
+    fitted_rows: int = 20  # beyond the parameters, before any is held out: eight spare ones, and the chance of the split
     scarce_rows: float = 1.6  # a parameter, below which every row is fitted and none held out: certificates do not need them
     default_work: float = 15_000.0  # fifty rounds of eight starts
     first_search_rows: float = 4.0  # a parameter, for the first rounds: k = 16 takes 2.7 s instead of 3.9 on 5.7 (3 on 3)

@@ -104,9 +104,11 @@ def threads(rows: Samples) -> AbstractContextManager[None]:
 def _split(rows: Counted, request: Request, rng: np.random.Generator) -> tuple[Counted | None, Counted]:
     """The rows held out, if they can be spared, and those that are fitted."""
     seed = int(rng.integers(2**31))
-    if request.n_units != "auto" and rows.n < LIMITS.scarce_rows * request.parameters(rows.d, int(request.n_units)):
+    p = 0 if request.n_units == "auto" else request.parameters(rows.d, int(request.n_units))
+    spared = rows.n - max(LIMITS.scarce_rows * p, p + LIMITS.fitted_rows)
+    if spared <= 0:
         return None, rows.persist()
-    share = min(0.5, max(LIMITS.heldout_share, LIMITS.heldout_rows / rows.n))
+    share = min(0.5, spared / rows.n, max(LIMITS.heldout_share, LIMITS.heldout_rows / rows.n))
     heldout, train = (part.persist() for part in rows.split(share, 1 - share, seed=seed))
     return heldout if heldout.n else None, train if train.n >= 2 else rows
 
