@@ -54,6 +54,8 @@ CASES = [
     {"n_units": 3, "method": "search"},
     {"n_units": 4, "max_work": 1500},
     {"n_units": "auto"},
+    {"n_units": 2, "explore": True, "max_work": 300},
+    {"n_units": 2, "linear": "auto", "max_work": 300},
 ]
 
 
@@ -65,6 +67,25 @@ def test_reported_passes_are_those_that_were_made(options, noise):
     found = wl.recover(witness, **{"max_work": 800, **options})
     assert sum(stage.passes for stage in found.stages) == len(witness.seen) > 30
     assert all(stage.passes >= 0 for stage in found.stages)
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_targets_of_columns_are_counted_too(outputs):
+    truth = wl.teachers.conditioned(6, 3, activation="relu", rng=0)
+    X, y = wl.draw(truth, 400, rng=1)
+    witness = Witness(samples.open(X, np.stack([y, np.maximum(X @ truth.W[:, 0], 0.0)], axis=1)[:, :outputs]), [])
+    found = wl.recover(witness, n_units=3, linear="auto")
+    assert found.certificate
+    assert sum(stage.passes for stage in found.stages) == len(witness.seen) > 30
+
+
+def test_a_count_within_a_count_is_the_same():
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    outer = Counted(samples.open(X, X[:, 0]))
+    inner = Counted(outer)
+    assert inner.persist() is inner  # nothing to evaluate
+    inner.split(0.5, seed=0)[0].persist().mean(Covariance(3))
+    assert inner.passes == outer.passes == 2
 
 
 def test_what_is_derived_shares_the_count():

@@ -71,12 +71,12 @@ def recover(
 
     n_units: the width, or "auto". activation: φ, by name or as an `Activation`. bias, offset: whether b and c are fitted.
     sample_weight: (n,) ≥ 0, counts or inverse variances. output_weights: "free", or the known aᵢ, in any order.
-    method: "tensor" (moments alone, refined), "search", or "auto", both. max_work: a bound on all stages in Gauss–Newton steps
-    of one start; it counts work, not time, so that the same seed gives the same answer. max_time: seconds after which no
-    further step begins; the best network so far is then judged and returned, and its certificate says so. callback: called with
-    an `Event` at every start, round and answer; an error that it raises ends the recovery. explore: whether quick trials of
-    biases, an offset, a linear part, other φ and other widths follow where it FAILED, or certified no unit of rows that it does
-    not explain; the first that is certified is returned, and `trials` ranks them all. rng: the seed.
+    method: "tensor" (moments alone, refined), "search", or "auto", both. max_work: a bound on all stages of a model in
+    Gauss–Newton steps of one start; it counts work, not time, so that the same seed gives the same answer. max_time: seconds
+    after which no further step begins; the best network so far is then judged and returned, and its certificate says so.
+    callback: called with an `Event` at every start, round and answer; an error that it raises ends the recovery. explore:
+    whether quick trials of biases, an offset, a linear part, other φ and other widths follow where it FAILED, or certified no
+    unit of rows that it does not explain; the first that is certified is returned, and `trials` ranks them all. rng: the seed.
 
     >>> import weightlift as wl
     >>> truth = wl.teachers.conditioned(8, 3, activation="relu", rng=0)
@@ -117,19 +117,28 @@ def recovered(samples: Samples, request: Request, rng: np.random.Generator) -> R
             found = _auto(problem, budget, watch, rng)
         else:
             found, _ = _of_width(problem, int(request.n_units), budget, watch, rng, request.judged)
-    opening = problem.rows.passes - sum(stage.passes for stage in found.stages)
-    first = replace(found.stages[0], passes=found.stages[0].passes + opening)
     certificate = _with_remarks(found.certificate, problem, cut=budget.late())
-    return replace(found, certificate=certificate, stages=(first, *found.stages[1:]))
+    opening = problem.rows.passes - sum(stage.passes for stage in found.stages)
+    return _opened(replace(found, certificate=certificate), opening)
 
 
 def _general(samples: Samples, request: Request, rng: np.random.Generator) -> Recovery:
     """Several targets or a linear part, jointly; a single column without linear part is one target, tried first by "auto"."""
-    if request.linear is not True and samples.n_outputs in (None, 1):
-        found = recovered(target_column(samples), replace(request, linear=False), rng)
-        if found.certificate or request.linear is False:
-            return found if samples.n_outputs is None else as_column(found)
-    return recovered_jointly(samples, request, rng)
+    if request.linear is True or samples.n_outputs not in (None, 1):
+        return recovered_jointly(samples, request, rng)
+    rows = Counted(samples)
+    found = recovered(target_column(rows), replace(request, linear=False), rng)
+    found = _opened(found, rows.passes - sum(stage.passes for stage in found.stages))
+    if found.certificate or request.linear is False:
+        return found if samples.n_outputs is None else as_column(found)
+    joint = recovered_jointly(samples, request, rng)
+    return replace(joint, stages=(*found.stages, *joint.stages))
+
+
+def _opened(found: Recovery, passes: int) -> Recovery:
+    """With the passes that came before the first stage, which count with it."""
+    first, *others = found.stages
+    return replace(found, stages=(replace(first, passes=first.passes + passes), *others))
 
 
 def _of_width(
@@ -246,7 +255,7 @@ def _with_remarks(certificate: Certificate, problem: Problem, *, cut: bool) -> C
     """Beside a refusal: columns that no network's units can be told from, what was held fixed, and that time cut it short."""
     request, width = problem.request, certificate.network.n_units
     held = "The output weights were held at output_weights; where their signs or sizes may be wrong, 'free' fits them."
-    remarks = [rare(problem.departures, width, columns_of(problem.rows.source)), "" if request.outputs is None else held]
+    remarks = [rare(problem.departures, width, columns_of(problem.rows)), "" if request.outputs is None else held]
     if cut and not certificate.explained:
         remarks.append(f"max_time = {request.max_time:g} s was spent, and nothing was looked for beyond; raise it.")
     return certificate if certificate else _remarked(certificate, *(remark for remark in remarks if remark))

@@ -23,7 +23,8 @@ from weightlift.errors import WeightliftError
 from weightlift.evidence.stacked import target_moments
 from weightlift.network import Network
 from weightlift.recovery.limits import LIMITS
-from weightlift.recovery.reports import Recovery, Trial
+from weightlift.recovery.problem import Counted
+from weightlift.recovery.reports import Recovery, StageReport, Trial
 from weightlift.recovery.request import Request
 from weightlift.samples import Residual, Samples
 
@@ -34,36 +35,57 @@ Recoverer = Callable[[Samples, Request, np.random.Generator], Recovery]
 
 def explored(samples: Samples, request: Request, failed: Recovery, recovered: Recoverer, rng: np.random.Generator) -> Recovery:
     """The first trial that is certified, else the recovery that failed; with the ranking of all."""
-    began, spread = time.perf_counter(), target_spread(samples)
+    began, rows = time.perf_counter(), Counted(samples)
+    spread, tried = target_spread(rows), list[Recovery]()
     request = replace(request, n_units=failed.network.n_units, max_work=LIMITS.explored_share * (request.max_work or 0.0))
     judged = _judged(failed)
-    best = Trial("as asked for", failed.certificate.status, _left(samples, failed.network, request, spread))
+    best = Trial("as asked for", failed.certificate.status, _left(rows, failed.network, request, spread))
     trials, base, chosen = [best], request, failed
     for group in (_constants, _line, _activations, _widths):
         kept = base
         for change, wanted in group(base):
             late = request.max_time is not None and time.perf_counter() - began >= request.max_time
-            if late or not wanted.workable(samples.n, samples.d, int(wanted.n_units)):
+            if late or not wanted.workable(rows.n, rows.d, int(wanted.n_units)):
                 continue
-            found = _tried(samples, replace(wanted, judged=judged), recovered, rng)
+            found = _tried(rows, replace(wanted, judged=judged), recovered, rng)
             if found is None:
                 continue
+            tried.append(found)
             judged += _judged(found)
-            trial = Trial(change, found.certificate.status, _left(samples, found.network, wanted, spread))
+            trial = Trial(change, found.certificate.status, _left(rows, found.network, wanted, spread))
             trials.append(trial)
             if group is not _line and trial.left < LIMITS.explored_gain * best.left:
                 best, kept = trial, wanted
-            if found.certificate and trial.left <= _least(trials, samples.n):
+            if found.certificate and trial.left <= _least(trials, rows.n):
                 chosen = found
                 break
         base = kept
-        if chosen.certificate:
+        if chosen is not failed:
             break
     ranking = tuple(sorted(trials, key=lambda trial: trial.left))
-    if chosen.certificate:
-        remark = assumed(f"The model was chosen among {len(trials)} that were tried on these rows.")
-        chosen = replace(chosen, certificate=chosen.certificate.adding(remark))
-    return replace(chosen, trials=ranking)
+    stages = (*failed.stages, _report(tried, chosen, rows.passes, time.perf_counter() - began))
+    if chosen is failed:
+        return replace(failed, trials=ranking, stages=stages)
+    remark = assumed(f"The model was chosen among {len(trials)} that were tried on these rows.")
+    return replace(
+        chosen, certificate=chosen.certificate.adding(remark), trials=ranking, stages=(*stages, *chosen.stages)
+    )
+
+
+def _report(tried: list[Recovery], chosen: Recovery, passes: int, seconds: float) -> StageReport:
+    """What the trials cost beside the one that was chosen, whose own stages follow."""
+    others = [stage for found in tried if found is not chosen for stage in found.stages]
+    own = [stage for found in tried if found is chosen for stage in found.stages]
+    return StageReport(
+        f"{len(tried)} other models",
+        chosen.network.n_units,
+        sum(stage.starts for stage in others),
+        sum(stage.work for stage in others),
+        passes - sum(stage.passes for stage in own),
+        min((stage.risk for stage in others if math.isfinite(stage.risk)), default=math.nan),
+        "one was certified" if own else "none was certified",
+        seconds - sum(stage.seconds for stage in own),
+    )
 
 
 def _constants(base: Request) -> Iterator[tuple[str, Request]]:

@@ -25,7 +25,8 @@ from weightlift.recovery.reports import Cost
 from weightlift.recovery.request import Request
 from weightlift.refinement.gauss_newton import NEAR_ROUNDING
 from weightlift.risk import Risk, Students
-from weightlift.samples import Block, Covariance, Map, Samples, Standardized, Statistic, Sums
+from weightlift.samples import Block, Columns, Covariance, Map, Samples, Standardized, Statistic, Sums
+from weightlift.samples.columns import columns_of
 from weightlift.samples.stream import averages
 from weightlift.threads import limited
 
@@ -161,6 +162,10 @@ class Counted:
         return self.source.n_outputs
 
     @property
+    def columns(self) -> Columns:
+        return columns_of(self.source)
+
+    @property
     def total(self) -> float:
         return self.source.total
 
@@ -186,8 +191,9 @@ class Counted:
 
     def persist(self) -> Counted:
         kept = self.source.persist()
-        if kept is not self.source:
-            self._begin()
+        if kept is self.source:
+            return self
+        self._begin()
         return replace(self, source=kept)
 
     def blocks(self, rows: int, *, start: int = 0) -> Iterator[Block]:
