@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -150,3 +151,15 @@ def test_a_p_value_near_the_level_hardly_depends_on_the_draws() -> None:
             again.append(np.mean(drawn.max(axis=1) >= own.max()))
         assert abs(np.mean(again) - first) < 4 * 0.01**0.5 * (1 / 4088 + 1 / 2044) ** 0.5
     assert near > 1
+
+
+def test_further_draws_are_those_of_as_many_passes(seed: int) -> None:
+    """The sums of all groups from one pass, off J row by row, are the differences of products of one pass each."""
+    truth, X, y = relu(seed, n=200)
+    source = samples.open(X, y, sample_weight=np.random.default_rng(seed).uniform(0.5, 2.0, 200))
+    information = Information.of(source, Gauge.of(truth, bias=True, offset=False))
+    products = FitProducts(information, choose_units(source, information.gauge, np.random.default_rng(seed)), 3)
+    together = _Columns.of(source, products).redrawn(source, products, (3, 11, 5))
+    for drawn, key in zip(together, (3, 11, 5), strict=True):
+        alone = _Columns.of(source, replace(products, seed=key)).products()[1].max(axis=1)
+        np.testing.assert_allclose(drawn, alone, rtol=1e-9)

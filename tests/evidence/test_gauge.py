@@ -49,6 +49,21 @@ def test_normal_form_jacobian_is_the_derivative(activation: str) -> None:
         np.testing.assert_allclose(T, numerical, atol=1e-8)
 
 
+@pytest.mark.parametrize("activation", ["relu", "squared_relu", "tanh"])
+def test_relative_sizes_are_the_farthest_points_of_the_regions(activation: str, seed: int) -> None:
+    """Of many points on each unit's ellipsoid, scaled down to first order, none is farther, and some are nearly as far."""
+    rng = np.random.default_rng(seed)
+    gauge = Gauge.of(teachers.biased(2, 3, bias=0.5, activation=activation, rng=seed), bias=True, offset=True)
+    roots = rng.standard_normal((3, gauge.unit_size, gauge.unit_size))
+    found = gauge.relative_sizes(roots @ np.swapaxes(roots, 1, 2))
+    assert found[1] == gauge.relative_size(1, roots[1] @ roots[1].T)
+    for i, root in enumerate(roots):
+        own, u = gauge.unit(i)[0], rng.standard_normal((gauge.unit_size, 4000))
+        points = 1e-7 * root @ (u / np.linalg.norm(u, axis=0))
+        far = max(gauge.relative_distance(own, own + point) for point in points.T) / 1e-7
+        assert 0.9 * found[i] <= far <= 1.0001 * found[i]
+
+
 def test_a_region_whose_squares_overflow_is_infinite(seed: int) -> None:
     net = teachers.biased(3, 2, bias=0.5, activation="relu", rng=seed)
     gauge = Gauge.of(replace(net, W=1e-6 * net.W, b=1e-6 * net.b), bias=True, offset=False)

@@ -29,6 +29,15 @@ def test_the_greedy_bases_never_exceed_edmonds_bound_and_mostly_reach_it() -> No
     assert reached >= 0.9 * total
 
 
+def test_slopes_that_many_rows_share_are_as_many_bases() -> None:
+    """Three rows of each of three independent cells are three bases, and no four."""
+    cells = np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 1.0]])
+    B = np.repeat(cells, 3, axis=0)
+    assert disjoint_bases(Slopes(B), 3).count == disjoint_bases(Slopes(B), 4).count == 3
+    assert disjoint_bases(Slopes(np.repeat(cells[:2], 9, axis=0)), 3).count == 0
+    assert disjoint_bases(Slopes(B, residue(0.5), ones=True), 3).count == 0  # three cells do not span four dimensions
+
+
 def test_residues_are_the_rationals_that_floats_are() -> None:
     for value in (0.01, -1.0, 0.3, 5.0, -0.125):
         numerator, denominator = value.as_integer_ratio()

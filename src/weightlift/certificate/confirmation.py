@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weightlift.certificate.limits import LIMITS
-from weightlift.certificate.precision import relative_size, undetermined
+from weightlift.certificate.precision import undetermined
 from weightlift.certificate.scores import WhiteRows
 from weightlift.certificate.statement import Kind, Statement, Topic, named
 from weightlift.evidence.gauge import Gauge
@@ -44,7 +44,7 @@ def confirmed(
     known = Information.of(others, gauge)
     open_ = set(undetermined(known)) - set(undetermined(information))
     size = error(others)
-    sizes = np.array([size * relative_size(gauge, i, known.unit_inverse(i)) for i in range(gauge.network.n_units)])
+    sizes = size * gauge.relative_sizes(known.unit_inverses())
     sizes[list(open_)] = math.inf
     return unconfirmed(rows, sizes, limit)
 

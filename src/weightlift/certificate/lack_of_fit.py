@@ -7,18 +7,18 @@ class, the inputs, and units near the network's own, all projected off J,
 
 Signs leave the size of each error where it is, so that neither heavy tails nor noise that depends on x change the size of the
 test [Wu 1986; Davidson & Flachaire 2008]; a studentised T would. They come from the rows' keys (`signs`); where 511 draws leave
-it open on which side of the level p is, there are eight times as many.
+it open on which side of the level p is, there are eight times as many, of seven more groups in one pass.
 A further unit s·g, g of root mean square one, is found when s maxⱼ |⟨ψⱼ, g⟩|/‖ψⱼ‖ exceeds the critical value by `power`
 standard deviations; the detection limit is the least s that does for every one of a batch of random g that are not nearly
 parallel to a unit. Those that are stand for two units that the fit took for one, and count at most as large as the unit itself.
-Cost  one pass, O(n (p (p + m + u) + m u)) for m test columns and u probes, however many draws; eight
-      where p is near the level, for one right fit in 25.
+Cost  one pass, O(n (p (p + m + u) + m u)) for m test columns and u probes, however many draws; one more, O(n p (p + m)), where
+      p is near the level, for one right fit in 25.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -64,9 +64,8 @@ def lack_of_fit(samples: Samples, information: Information, n_rows: float, *, rn
     draws, statistic = drawn.max(axis=1, initial=0.0), float(own.max(initial=0.0))
     p_value = (1 + int((draws >= statistic).sum())) / (1 + len(draws))
     if LIMITS.redrawn[0] < p_value < LIMITS.redrawn[1]:
-        seeds = rng.integers(2**31, size=LIMITS.redraws).tolist()
-        more = (_Columns.of(samples, replace(products, seed=seed)).products()[1] for seed in seeds)
-        draws = np.concatenate([draws, *(drawn.max(axis=1, initial=0.0) for drawn in more)])
+        seeds = tuple(rng.integers(2**31, size=LIMITS.redraws).tolist())
+        draws = np.concatenate([draws, *columns.redrawn(samples, products, seeds)])
         p_value = (1 + int((draws >= statistic).sum())) / (1 + len(draws))
     leverage, outlier, fourth, square = columns.numbers
     noise = math.sqrt(square / max(n_rows - gauge.size, 1.0))
@@ -172,7 +171,7 @@ class FitProducts:
         U = values[:, features:]
         if block.w is not None:
             V, U = rows.root[:, None] * V, rows.root[:, None] * U
-        r = rows.r - xp.matmul(rows.white, as_like(information.half_inverse.T @ information.gradient, X))
+        r = _at_minimum(information, rows)
         shaken, cells = r / xp.sqrt(rows.left), cells_of(block, self.seed)
         jackknife = (r / rows.left)[:, None] * rows.white
         zero = xp.zeros(1, dtype=X.dtype, device=X.device)
@@ -193,6 +192,36 @@ class FitProducts:
         xp = array_namespace(left[0])
         *sums, numbers = (a + b for a, b in zip(left, right, strict=True))
         return *sums, xp.concat([xp.maximum(left[-1][:2], right[-1][:2]), numbers[2:]])
+
+
+def _at_minimum(information: Information, rows: WhiteRows) -> Array:
+    """√w r at the minimum of the linearised problem."""
+    step = as_like(information.half_inverse.T @ information.gradient, rows.r)
+    return rows.r - array_namespace(rows.r).matmul(rows.white, step)
+
+
+@dataclass(frozen=True, eq=False)
+class Redraws:
+    """Σ ψⱼ r/(1 − h)^½ over the cells of further signs, (seeds, 2ᵍ, m), ψ the test columns projected off J."""
+
+    information: Information
+    features: Network
+    onto: np.ndarray  # Lᵀ Jᵀ W V (p, m)
+    kept: np.ndarray
+    seeds: tuple[int, ...]
+
+    @property
+    def floats_per_row(self) -> int:
+        return self.information.gauge.size
+
+    def __call__(self, block: Block) -> Sums:
+        rows = WhiteRows.of(block, self.information.gauge, self.information.half_inverse)
+        X, _, _ = double(block)
+        xp = array_namespace(X)
+        V = xp.take(feature_columns(self.features, X), xp.asarray(self.kept, device=X.device), axis=1)
+        psi = rows.root[:, None] * V - xp.matmul(rows.white, as_like(self.onto, X))
+        shaken = _at_minimum(self.information, rows) / xp.sqrt(rows.left)
+        return (xp.stack([sums_over_cells(cells_of(block, seed), shaken, psi) for seed in self.seeds]),)
 
 
 def _joined(units: tuple[Network, ...]) -> Network:
@@ -231,6 +260,13 @@ class _Columns:
         kept, norm = self._kept
         own = np.abs(self.own[kept] - self.score @ self.onto[:, kept]) / norm
         return own, np.abs(over_draws(self.cells[:, kept] - self.scores @ self.onto[:, kept])) / norm
+
+    def redrawn(self, samples: Samples, products: FitProducts, seeds: tuple[int, ...]) -> list[np.ndarray]:
+        """(draws,) the largest of each draw, for every further seed."""
+        kept, norm = self._kept
+        redraws = Redraws(products.information, products.units[0], self.onto[:, kept], kept, seeds)
+        sums = to_numpy(samples.fold(redraws)[0])
+        return [(np.abs(over_draws(cells)) / norm).max(axis=1, initial=0.0) for cells in sums]
 
     def seen(self) -> np.ndarray:
         """(u,) the largest |⟨ψ, u⟩|/‖ψ‖ of each probe."""

@@ -27,12 +27,12 @@ from weightlift.certificate.curvature import curvature
 from weightlift.certificate.lack_of_fit import LackOfFit, lack_of_fit
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.minimum import distance_to_minimum, minimum
-from weightlift.certificate.precision import Near, NearSquares, UnitRegions, relative_size
+from weightlift.certificate.precision import Near, NearSquares, UnitRegions
 from weightlift.certificate.scores import DecidingRows, SharedLeverages
 from weightlift.certificate.significance import TINY, chance, significance
 from weightlift.certificate.statement import Kind, Statement, Topic, named
 from weightlift.evidence.gauge import Gauge
-from weightlift.evidence.information import Information
+from weightlift.evidence.information import Information, blocks_of
 from weightlift.evidence.rows import DistinctRows, count_distinct
 from weightlift.namespaces import to_numpy
 from weightlift.samples import Columns, Samples
@@ -83,16 +83,17 @@ def examine_noise(
         return NoisyFit(first, variance, noise, fit)
     first = (*first, *_decided(samples, information, fit.leverage, n_rows))
     covariances = variance * information.inverse, information.sandwich(fit.meat)
-    units = np.array([gauge.coordinates(i) for i in range(gauge.network.n_units)])
     q, rest = gauge.unit_size, n_rows - p
     radius = math.sqrt(q * _fisher(q, rest)) + math.sqrt(shift)
-    regions = np.stack([[radius**2 * C[np.ix_(at, at)] for at in units] for C in covariances])
+    regions = radius**2 * np.stack([blocks_of(C, gauge) for C in covariances])
     needed = chance(gauge, n_rows)
     reach = needed / radius**2 * regions
     bent = curvature(samples, information, covariances, variance, rng)
-    regions = np.stack([[enclosing(R[i], bent.bends[at]) for i, at in enumerate(units)] for R in regions])
-    wide = np.stack([[_wide(gauge, i, R[i], fit) for i in range(len(units))] for R in regions])
-    relative = np.max([[gauge.relative_size(i, R[i]) for i in range(len(units))] for R in regions], axis=0)
+    units = range(gauge.network.n_units)
+    if bent.bends.size:
+        regions = np.stack([[enclosing(R[i], bent.bends[gauge.coordinates(i)]) for i in units] for R in regions])
+    wide = np.stack([[_wide(gauge, i, R[i], fit) for i in units] for R in regions])
+    relative = np.max([gauge.relative_sizes(R) for R in regions], axis=0)
     statements = (
         *first,
         significance(samples, information, covariances, variance, needed, regions),
@@ -170,12 +171,8 @@ def _decided(samples: Samples, information: Information, leverage: float, n_rows
     V = to_numpy(samples.fold(DecidingRows(gauge, L, limit))[0]).T
     values, vectors = np.linalg.eigh(np.eye(len(V)) - V @ V.T)
     half = L @ vectors / np.sqrt(np.maximum(values, TINY))
-    grown = []
-    for i in range(gauge.network.n_units):
-        at = gauge.coordinates(i)
-        before, after = (relative_size(gauge, i, A[at] @ A[at].T) for A in (L, half))
-        grown.append(not after <= (1.0 + LIMITS.decided) * before)
-    units = tuple(np.flatnonzero(grown).tolist())
+    before, after = (gauge.relative_sizes(blocks_of(A @ A.T, gauge)) for A in (L, half))
+    units = tuple(np.flatnonzero(~(after <= (1.0 + LIMITS.decided) * before)).tolist())
     if units:
         many = f"{V.shape[1]} rows decide" if V.shape[1] > 1 else "A single row decides"
         sentence = f"{many} on {named(units, verb=False)} (leverage {leverage:.2f}); remove outlying inputs or give more rows."
@@ -247,8 +244,7 @@ def _sides(
     if not by_chance.any():
         return
     without = Information.of(samples.map(Near(reach).without), gauge)
-    sizes = [relative_size(gauge, i, J.unit_inverse(i)) for J in (without, information) for i in range(len(relative))]
-    there, here = np.split(np.array(sizes), 2)
+    there, here = (gauge.relative_sizes(J.unit_inverses()) for J in (without, information))
     open_ = ~(relative * there <= here * LIMITS.noisy_region) if without.full_rank else relative >= 0
     units = tuple(np.flatnonzero(open_ & by_chance).tolist())
     if units:

@@ -44,21 +44,21 @@ class Precision:
 def precision_of(samples: Samples, information: Information, error: float) -> Precision:
     """error: e above, with the rows' weights."""
     gauge = information.gauge
-    units = range(gauge.network.n_units)
-    before = error * np.array([relative_size(gauge, i, information.unit_inverse(i)) for i in units])
+    sizes = gauge.relative_sizes(blocks := information.unit_inverses())
+    before = error * sizes
     coarse = float(np.max(before[np.isfinite(before)], initial=0.0))
     times = float(np.clip(LIMITS.precision / coarse, *LIMITS.box)) if coarse > 0 else 1.0
     clear, box = samples, Box.of(information, times * error)
     if gauge.network.activation.kinks and float(samples.fold(near := Near(box))[0]):
         clear = samples.map(near.without)
         information = Information.of(clear, gauge)
+        sizes = gauge.relative_sizes(blocks := information.unit_inverses())
         box = Box.of(information, times * error)
     change = math.sqrt(float(clear.fold(Changes(box))[0]))
     inexact = gauge.size * EPS * min(information.condition, MAX_CONDITION)
     contraction = change / max(times * error, np.finfo(float).tiny) + inexact
     size = error / (1.0 - contraction) if contraction < 1.0 else math.inf
-    blocks = np.stack([information.unit_inverse(i) for i in units])
-    relative = size * np.array([relative_size(gauge, i, block) for i, block in enumerate(blocks)])
+    relative = size * sizes
     relative[list(undetermined(information))] = math.inf
     return Precision(information, clear, contraction, size**2 * blocks, relative)
 
@@ -69,11 +69,6 @@ def undetermined(information: Information) -> tuple[int, ...]:
         return ()
     weak, gauge = information.weak_coordinates(), information.gauge
     return tuple(i for i in range(gauge.network.n_units) if weak[gauge.coordinates(i)].sum() > LIMITS.weak)
-
-
-def relative_size(gauge: Gauge, i: int, region: np.ndarray) -> float:
-    """Infinite where the region is beyond double precision."""
-    return gauge.relative_size(i, region) if np.isfinite(region).all() else math.inf
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,7 +36,6 @@ from weightlift.certificate.precision import (
     Precision,
     hardly_determined,
     precision_of,
-    relative_size,
     separation,
     undetermined,
 )
@@ -326,7 +325,7 @@ class _Part:
         raw = Gauge.of(case.known.network, bias=case.known.bias, offset=case.known.offset)
         kept = self.fewer.kept
         sizes = np.full(raw.network.n_units, np.nan)
-        sizes[kept] = np.max([[raw.relative_size(int(i), R[i]) for i in kept] for R in regions], axis=0)
+        sizes[kept] = np.max([raw.relative_sizes(R[kept], kept) for R in regions], axis=0)
         claim = replace(case, known=replace(case.known, precision=sizes, regions=regions, wide_regions=wide))
         if len({i for s in claim.known.failing for i in s.units} & set(kept.tolist())) == len(kept):
             return claim.known  # nothing is left to be claimed
@@ -364,7 +363,7 @@ class _Part:
         known = self.case.known
         raw = Gauge.of(known.network, bias=known.bias, offset=known.offset)
         sizes, blocks = np.full(raw.network.n_units, np.nan), self._raw(regions[None])[0]
-        sizes[self.fewer.kept] = [relative_size(raw, int(i), blocks[i]) + 2 * moved for i in self.fewer.kept]
+        sizes[self.fewer.kept] = raw.relative_sizes(blocks[self.fewer.kept], self.fewer.kept) + 2 * moved
         sizes[self.fewer.kept[~np.isfinite(relative)]] = math.inf
         return replace(self.case, known=replace(known, precision=sizes))
 

@@ -86,28 +86,44 @@ class Gauge:
     def relative_size(self, i: int, region: np.ndarray) -> float:
         """The largest relative distance, to first order, of unit i to those with δᵀ region⁻¹ δ ≤ 1; ∞ for a zero unit, or where
         squares overflow."""
-        inner, a = self._normal_form(self.unit(i)[0])
-        if not inner.any() or not a:
-            return math.inf
-        T = self.normal_form_jacobian(i)
-        with np.errstate(over="ignore", invalid="ignore"):
-            spread = T @ region @ T.T
-        if not np.isfinite(spread).all():
-            return math.inf
-        squares = (float(np.linalg.eigvalsh(spread[:-1, :-1])[-1]) / float(inner @ inner), float(spread[-1, -1]) / a**2)
-        return math.sqrt(max(*squares, 0.0))
+        return float(self.relative_sizes(region[None], np.array([i]))[0])
+
+    def relative_sizes(self, regions: np.ndarray, units: np.ndarray | None = None) -> np.ndarray:
+        """(k,) the same of all units, or of some, one region (q, q) each."""
+        own = self.theta[: self.unit_size * self.network.n_units].reshape(self.unit_size, -1).T
+        own = own if units is None else own[units]
+        lengths = np.linalg.norm(own[:, : self.network.n_inputs], axis=1)
+        if self.free.a:
+            inner, a, spread = own[:, :-1], own[:, -1], regions
+        else:
+            degree, zero = float(self.network.activation.degree or 1.0), lengths == 0
+            inner, a = own / np.where(zero, 1.0, lengths)[:, None], np.where(zero, 0.0, lengths**degree)
+            T = self._normal_form_jacobians(own, np.where(zero, 1.0, lengths))
+            with np.errstate(over="ignore", invalid="ignore"):
+                spread = T @ regions @ np.swapaxes(T, 1, 2)
+        usable = np.isfinite(spread).all(axis=(1, 2)) & inner.any(axis=1) & (a != 0)
+        spread = np.where(usable[:, None, None], spread, 0.0)
+        with np.errstate(all="ignore"):
+            squares = np.linalg.eigvalsh(spread[:, :-1, :-1])[:, -1] / (inner**2).sum(axis=1), spread[:, -1, -1] / a**2
+            return np.where(usable, np.sqrt(np.maximum(np.maximum(*squares), 0.0)), math.inf)
 
     def normal_form_jacobian(self, i: int) -> np.ndarray:
         """Derivative of unit i's normal form (w, b, a) in its coordinates; homogeneous φ: (w/‖w‖, b/‖w‖, sign(a) ‖w‖^q)."""
         own, sign = self.unit(i)
         if self.free.a:
             return np.eye(self.unit_size)
-        d, q = self.network.n_inputs, float(self.network.activation.degree or 1.0)
-        length = float(np.linalg.norm(own[:d]))
-        radial = np.zeros(len(own))
-        radial[:d] = own[:d] / length
-        inner = (np.eye(len(own)) - np.outer(own, radial) / length) / length
-        return np.vstack([inner, sign * q * length ** (q - 1) * radial])
+        T = self._normal_form_jacobians(own[None], np.linalg.norm(own[None, : self.network.n_inputs], axis=1))[0]
+        T[-1] *= sign
+        return np.asarray(T)
+
+    def _normal_form_jacobians(self, units: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+        """(…, q + 1, q) for units (…, q) of lengths ‖w‖ with a = ‖w‖^q."""
+        d, degree = self.network.n_inputs, float(self.network.activation.degree or 1.0)
+        radial = np.zeros_like(units)
+        radial[:, :d] = units[:, :d] / lengths[:, None]
+        own = units / lengths[:, None]
+        inner = (np.eye(units.shape[1]) - own[:, :, None] * radial[:, None, :]) / lengths[:, None, None]
+        return np.concatenate([inner, (degree * lengths ** (degree - 1))[:, None, None] * radial[:, None, :]], axis=1)
 
     def _normal_form(self, unit: np.ndarray) -> tuple[np.ndarray, float]:
         if self.free.a:

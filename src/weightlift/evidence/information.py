@@ -117,8 +117,17 @@ class Information:
 
     def unit_inverse(self, i: int) -> np.ndarray:
         """The block of the inverse that belongs to unit i."""
-        at = self.gauge.coordinates(i)
-        return np.asarray(self.inverse[np.ix_(at, at)])
+        return np.asarray(self.unit_inverses()[i])
+
+    def unit_inverses(self) -> np.ndarray:
+        """(k, q, q) of all units."""
+        return blocks_of(self.inverse, self.gauge)
+
+
+def blocks_of(C: np.ndarray, gauge: Gauge) -> np.ndarray:
+    """(k, q, q) the blocks of a matrix (p, p) that belong to the units."""
+    at = np.array([gauge.coordinates(i) for i in range(gauge.network.n_units)])
+    return np.asarray(C[at[:, :, None], at[:, None, :]])
 
 
 def _largest(A: np.ndarray) -> float:

@@ -62,8 +62,12 @@ class Bases:
 def disjoint_bases(slopes: Slopes, wanted: int) -> Bases:
     """Disjoint bases of R^width among the rows, by greedy search, at most `wanted`.
 
-    Rows in common directions come first and at random; the rare ones, of high leverage, are spent one at a time.
+    Slopes that as many rows share and that span the space are all of them at once, one row of each. Else rows in common
+    directions come first and at random; the rare ones, of high leverage, are spent one at a time.
     """
+    first, counts = np.unique(np.packbits(slopes.B > 0, axis=1), axis=0, return_index=True, return_counts=True)[1:]
+    if not _independent(slopes.take(first[counts >= wanted]))[1].shape[1]:
+        return Bases(wanted)
     order = _common_first(slopes)
     for found in range(wanted):
         used, equations = _basis(slopes, order)

@@ -26,9 +26,16 @@ from weightlift.rivals.trial import named
 
 def discrete_columns(X: np.ndarray) -> np.ndarray:
     """(d,) columns with a value that many rows share, or most of whose values occur more than once; not constants."""
-    counts = [np.unique(column, return_counts=True)[1] for column in X.T]
-    many = max(2.0, LIMITS.atom * len(X))
-    return np.array([len(c) > 1 and (c.max() > many or 2 * len(c) <= len(X)) for c in counts], dtype=bool)
+    found, many = tied(X), max(2.0, LIMITS.atom * len(X))
+    for j in np.flatnonzero(found):
+        counts = np.unique(X[:, j], return_counts=True)[1]
+        found[j] = len(counts) > 1 and (counts.max() > many or 2 * len(counts) <= len(X))
+    return found
+
+
+def tied(X: np.ndarray) -> np.ndarray:
+    """(d,) columns some of whose values occur more than once."""
+    return np.asarray((np.diff(np.sort(X.T, axis=1), axis=1) == 0).any(axis=1))
 
 
 def few_levels(X: np.ndarray, gauge: Gauge) -> Finding | None:

@@ -20,6 +20,7 @@ import numpy as np
 
 from weightlift.evidence.gauge import Gauge
 from weightlift.rivals.cells import inputs
+from weightlift.rivals.discrete import tied
 from weightlift.rivals.finding import Finding, Outcome
 from weightlift.rivals.limits import LIMITS
 from weightlift.rivals.trial import named
@@ -57,8 +58,9 @@ def exchangeable(gauge: Gauge, tolerance: float) -> tuple[int, ...]:
 
 def _of_one_level(X: np.ndarray, gauge: Gauge) -> np.ndarray:
     """x̃ of the rows with the most common level of discrete columns; one that is zero on some rows alone is none."""
-    single = np.array([np.sum(np.unique(column, return_counts=True)[1] == 1) for column in X.T])
-    discrete = (single <= LIMITS.atom * len(X)) & (np.ptp(X, axis=0) > 0)
+    discrete = tied(X) & (np.ptp(X, axis=0) > 0)
+    for j in np.flatnonzero(discrete):
+        discrete[j] = np.sum(np.unique(X[:, j], return_counts=True)[1] == 1) <= LIMITS.atom * len(X)
     if not discrete.any():
         return inputs(X, gauge)
     _, level, sizes = np.unique(X[:, discrete], axis=0, return_inverse=True, return_counts=True)
