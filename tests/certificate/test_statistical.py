@@ -10,7 +10,7 @@ from scipy import stats
 from tests.certificate.fits import fitted, relu
 
 from weightlift import draw, samples, teachers
-from weightlift.certificate import Certificate, Status, certify
+from weightlift.certificate import Certificate, Status, certify, inference
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
 from weightlift.identifiability import reflect
@@ -42,6 +42,26 @@ def test_regions_are_the_confidence_ellipsoids_and_wide_ones_hold_them(seed: int
         ratios = np.linalg.eigvals(np.linalg.solve(core, certificate.regions[0, i])).real
         assert 1.0 - 1e-9 <= ratios.min() <= ratios.max() <= 1.2  # more by the distance to the minimum
         assert np.linalg.eigvals(np.linalg.solve(core, certificate.wide_regions[0, i])).real.min() > 1.0
+
+
+def test_the_headline_has_the_interval_of_a_single_weight_beside_the_region() -> None:
+    """Inputs of variance one: half-widths are 1.96 standard errors of w/‖w‖, classical or robust ones, whichever are larger."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(800, 3))
+    X = (X - X.mean(axis=0)) @ np.linalg.inv(np.linalg.cholesky(np.cov(X.T, bias=True))).T
+    truth = Network([[1.0, -0.5], [0.4, 1.2], [-0.3, 0.8]], [1.5, -1.0])
+    y = truth.predict(X) + 0.05 * rng.normal(size=800)
+    net = gauss_newton(samples.open(X, y), truth, free="W", tol=1e-13).network
+    certificate = certify(net, X, y)
+    assert certificate.status is Status.STATISTICAL, str(certificate)
+    both = [inference(net, X, y, robust=robust).standard_errors.reshape(2, 4)[:, :3] for robust in (False, True)]
+    assert certificate.single is not None
+    np.testing.assert_allclose(certificate.single, 1.96 * np.max(both, axis=(0, 2)), rtol=0.03)  # HC3 there, HC1 here
+    assert certificate.precision is not None
+    assert (certificate.single < certificate.precision).all()
+    for words in (f"single weights to ±{certificate.single.max():.1g} of ‖w‖ at 95 %", "at once", "at 99.99 %"):
+        assert words in certificate.headline
+    assert certificate.refused("no.").single is None
 
 
 def test_distances_to_the_truth_are_fishers() -> None:

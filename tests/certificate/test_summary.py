@@ -32,12 +32,16 @@ def test_summary_says_everything_in_three_forms(monkeypatch: pytest.MonkeyPatch)
     result = inference(net, X, y)
     table = result.summary(0.9)
     text, page = str(table), table._repr_html_()
-    for word in (*result.names, "AIC", "BIC", "Noise std", "Rows", "400", "robust", "90 % low", "P>|z|"):
+    for word in (*result.names, "AIC", "BIC", "Noise std", "Rows", "400", "robust", "90 % low", "P>|t|"):
         assert word in text
         assert word.replace(">", "&gt;") in page
     assert "[1] " in text
     assert len({len(line) for line in text.splitlines() if line.startswith("=")}) == 1
+    assert any(p < 1e-15 for p in result.p_values)
+    assert "<1e-15" in text
+    assert "&lt;1e−15" in page
     columns = table.columns()
+    np.testing.assert_array_equal(columns["P>|t|"], result.p_values)
     assert columns["parameter"] == list(result.names)
     np.testing.assert_array_equal(columns["estimate"], result.estimates)
     np.testing.assert_array_equal(columns["90 % low"], result.intervals(0.9)[:, 0])

@@ -52,6 +52,7 @@ class NoisyFit:
     relative: np.ndarray | None = None  # (k,)
     regions: np.ndarray | None = None  # (2, k, q, q)
     wide_regions: np.ndarray | None = None
+    single: np.ndarray | None = None  # (k,) the largest 95 % half-width of a weight by itself
 
     @property
     def regular(self) -> bool:
@@ -94,14 +95,15 @@ def examine_noise(
         regions = np.stack([[enclosing(R[i], bent.bends[gauge.coordinates(i)]) for i in units] for R in regions])
     wide = np.stack([[_wide(gauge, i, R[i], fit) for i in units] for R in regions])
     relative = np.max([gauge.relative_sizes(R) for R in regions], axis=0)
+    single = _single(gauge, covariances)
     statements = (
         *first,
         significance(samples, information, covariances, variance, needed, regions),
-        *_precisions(information, regions, relative, _single(gauge, covariances), columns),
+        *_precisions(information, regions, relative, single, columns),
         *_sides(samples, information, reach, relative, needed * variance),
         bent.statement,
     )
-    return NoisyFit(statements, variance, noise, fit, relative, regions, wide)
+    return NoisyFit(statements, variance, noise, fit, relative, regions, wide, single)
 
 
 def _fisher(q: int, rest: int) -> float:
@@ -113,7 +115,8 @@ def _independent(samples: Samples, distinct: bool) -> Statement:
     copies = 1.0 if distinct else count_distinct(samples.fold(DistinctRows(targets=True)))[1]
     holds = copies <= LIMITS.copies
     sentence = (
-        f"A row occurs {copies:.2g} times on average: the errors can be independent."
+        ("No row occurs twice" if copies == 1.0 else f"A row occurs {copies:.3g} times on average")
+        + ": the errors can be independent."
         if holds
         else "Many rows are copies of others, whose noise is not independent; keep one of each."
     )

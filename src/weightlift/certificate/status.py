@@ -58,6 +58,8 @@ class Certificate:
     regions        (2, k, q, q): a unit's coordinates θ are claimed to lie where (θ − θ̂)ᵀR⁻¹(θ − θ̂) ≤ 1 for one of two
                    matrices R, the classical and the robust one; only for noisy data. Coordinates: see `evidence.gauge`
     wide_regions   the same if the truth may have a further unit, or two for one of these, that the rows do not show
+    single         largest half-width of the 95 % intervals of a unit's weights, each by itself, in units of ‖w‖, inputs
+                   standardised; only for noisy data of one output
     """
 
     network: Network = field(repr=False)
@@ -68,6 +70,7 @@ class Certificate:
     precision: np.ndarray | None = None  # (k,)
     regions: np.ndarray | None = field(default=None, repr=False)
     wide_regions: np.ndarray | None = field(default=None, repr=False)
+    single: np.ndarray | None = field(default=None, repr=False)  # (k,)
     sign_patterns: np.ndarray | None = field(default=None, repr=False)  # (n, k): sets of units whose reflection fits as well
     symmetries: tuple[str, ...] = ()
 
@@ -139,13 +142,18 @@ class Certificate:
         certain, claim = self.certified_units, "nothing is known of its units"
         if certain:
             who = "these are the units" if bool(self) else f"{named(certain)[:1].lower()}{named(certain)[1:]} as given"
-            size = float(np.max(np.asarray(self.precision)[list(certain)]))
-            claim = f"{who}, to {size:.1g}"
-            claim += "" if self.regions is None else " with 99.99 % confidence"  # errors with a bound leave no chance
-            claim += self._condition
+            claim = f"{who}{self._size(list(certain))}{self._condition}"
             claim += "" if self.proved else " (tested, not proved)"
         rest = f"; {named(self.ambiguous_units, verb=False)} may be others" if self.ambiguous_units else ""
         return f"Among {self._class}: {claim}{rest}."
+
+    def _size(self, units: list[int]) -> str:
+        """How precisely these units are known: by a bound, or by what chance leaves."""
+        size = float(np.max(np.asarray(self.precision)[units]))
+        if self.regions is None:
+            return f", to {size:.1g}"
+        alone = "" if self.single is None else f" single weights to ±{np.max(self.single[units]):.1g} of ‖w‖ at 95 %,"
+        return f",{alone} all weights of a unit at once to {size:.1g} of its size at 99.99 %"
 
     @property
     def _condition(self) -> str:
@@ -173,7 +181,7 @@ class Certificate:
         sentences  the reasons, one each
         """
         objections = (Statement(Topic.OTHER, Kind.TESTED, False, sentence) for sentence in sentences)
-        return replace(self.adding(*objections), precision=None, regions=None, wide_regions=None)
+        return replace(self.adding(*objections), precision=None, regions=None, wide_regions=None, single=None)
 
     @property
     def n_rows(self) -> int:
@@ -271,7 +279,7 @@ class Certificate:
         grounds = ((s.mark, s.sentence) for s in self.statements)
         body = markup.table(["ground", "statement"], grounds, words=["ground", "statement"])
         if self.certified_units and self.precision is not None:
-            what = "" if self.noise_std is None else ", all weights of one at once, at 99.99 %"
+            what = "" if self.regions is None else ", all weights of one at once, at 99.99 %"
             known = ", ".join(markup.number(p) for p in self.precision.tolist())
             body += f"<p>Relative precision of the units{what}: {known}.</p>"
         return markup.verdict(self.status.name, self.headline, body + markup.listing(f"up to {s}" for s in self.symmetries))
@@ -284,13 +292,14 @@ class Certificate:
         lines = [f"{self.status.name}: {self.headline}"]
         lines += [f"  {statement}" for statement in self.statements]
         lines.append(f"  rows {e.n_rows} ({e.n_distinct} distinct inputs), parameters {e.n_parameters}")
-        lines.append(f"  largest residual {e.residual_max:.3g} ({e.rounding_level:.2g} of its bound on rounding errors)")
+        beside = f" ({e.rounding_level:.2g} of its bound on rounding errors)" if e.noise_std is None else ""
+        lines.append(f"  largest residual {e.residual_max:.3g}{beside}")
         if e.condition is not None and e.least_eigenvalue is not None:
             lines.append(f"  condition number {e.condition:.3g}, least eigenvalue of JᵀJ {e.least_eigenvalue:.3g}")
         if self.precision is not None:
-            lines.append(
-                "  relative precision of the units, inputs as they are: " + " ".join(f"{p:.2g}" for p in self.precision)
-            )
+            what = "" if self.regions is None else ", all weights of one at once, at 99.99 %"
+            sizes = " ".join(f"{p:.2g}" for p in self.precision)
+            lines.append(f"  relative precision of the units, inputs as they are{what}: {sizes}")
         if e.noise_std is not None:
             lines.append(f"  noise {e.noise_std:.3g}")
         if e.detection_limit is not None:

@@ -31,6 +31,9 @@ CAVEATS = (
 )
 
 
+P_VALUE = "P>|t|"
+
+
 def summarize(
     network: Network,
     certificate: Certificate,
@@ -80,8 +83,8 @@ class Summary:
             "parameter": list(result.names),
             "estimate": result.estimates.tolist(),
             "std error": result.standard_errors.tolist(),
-            "z": result.z_values.tolist(),
-            "P>|z|": result.p_values.tolist(),
+            "t": result.z_values.tolist(),
+            P_VALUE: result.p_values.tolist(),
             f"{percent} low": low.tolist(),
             f"{percent} high": high.tolist(),
         }
@@ -102,8 +105,7 @@ class Summary:
         return pandas.DataFrame(columns).set_index("parameter")
 
     def __str__(self) -> str:
-        columns = self.columns()
-        cells = [[name, *(_cell(v) for v in values)] for name, values in columns.items()]
+        cells = [[name, *values] for name, values in self._shown().items()]
         widths = [max(len(cell) for cell in column) for column in cells]
         rows = ["  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in zip(*cells, strict=True)]
         rule = "=" * len(rows[0])
@@ -118,6 +120,12 @@ class Summary:
         first = [f"! {caveat}" for caveat in self.first]
         return "\n".join([*first, rule, *above, rule, rows[0], "-" * len(rule), *rows[1:], rule, *notes])
 
+    def _shown(self) -> dict[str, list[str]]:
+        """The columns as texts: four digits, of p-values two."""
+        columns = self.columns()
+        cells = {name: [v if isinstance(v, str) else _number(v) for v in values] for name, values in columns.items()}
+        return {**cells, P_VALUE: [_chance(p) for p in columns[P_VALUE]]}
+
     def __repr__(self) -> str:
         return str(self)
 
@@ -127,15 +135,17 @@ class Summary:
         return (*self.caveats, *self.inference.remarks())
 
     def _repr_html_(self) -> str:
-        columns = self.columns()
+        names, *numbers = self._shown().items()
+        columns = dict([names, *((name, [v.replace("-", "−") for v in values]) for name, values in numbers)])
         above = markup.table(["", ""], self.inference.facts(), words=[""])
         first = "".join(f"<p><strong>{markup.escaped(caveat)}</strong></p>" for caveat in self.first)
         return f"{first}{above}{markup.table(list(columns), zip(*columns.values(), strict=True))}{markup.listing(CAVEATS)}"
 
 
-def _cell(value: Any) -> str:
-    return value if isinstance(value, str) else _number(value)
-
-
 def _number(value: float) -> str:
     return "–" if value != value else f"{value:.4g}".replace("inf", "∞")
+
+
+def _chance(p: float) -> str:
+    """A probability; below rounding errors of one, its digits say nothing."""
+    return "<1e-15" if p < 1e-15 else _number(p) if p != p else f"{p:.2g}"

@@ -321,12 +321,16 @@ class _Part:
     def _of_regions(self, fit: NoisyFit, case: _Case) -> Certificate:
         assert fit.regions is not None
         assert fit.wide_regions is not None
+        assert fit.single is not None
         regions, wide = self._raw(fit.regions), self._raw(fit.wide_regions)
         raw = Gauge.of(case.known.network, bias=case.known.bias, offset=case.known.offset)
         kept = self.fewer.kept
         sizes = np.full(raw.network.n_units, np.nan)
         sizes[kept] = np.max([raw.relative_sizes(R[kept], kept) for R in regions], axis=0)
-        claim = replace(case, known=replace(case.known, precision=sizes, regions=regions, wide_regions=wide))
+        single = np.full(raw.network.n_units, np.nan)
+        single[kept] = fit.single
+        known = replace(case.known, precision=sizes, regions=regions, wide_regions=wide, single=single)
+        claim = replace(case, known=known)
         if len({i for s in claim.known.failing for i in s.units} & set(kept.tolist())) == len(kept):
             return claim.known  # nothing is left to be claimed
         margin = (LIMITS.rival + 2 * math.log(2) * len(kept)) * fit.variance

@@ -100,9 +100,6 @@ def verdict(certificate: Certificate) -> Table:
     for statement in certificate.statements:
         mark = statement.mark if statement.holds else f"[bold]{statement.mark}[/]"
         table.add_row(mark, escape(statement.sentence))
-    if certificate.regions is not None:
-        wide = "That precision is of all weights of a unit at once, at 99.99 %; intervals of single weights are narrower."
-        table.add_row("", wide)
     return table
 
 

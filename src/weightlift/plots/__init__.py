@@ -255,10 +255,13 @@ class ConvergenceDisplay:
         self.figure_ = ax.figure
         self.lines_ = []
         if self.level is not None:
+            from matplotlib.patheffects import withStroke
+
             level = max(self.level, LIMITS.least_risk)
             ax.axhline(level, color=FAINT, linewidth=0.8, linestyle=(0, (1, 2)), zorder=1)
             where = ax.get_yaxis_transform()  # x of the axes, y of the data
-            ax.text(1.0, level, self.level_label, transform=where, color=FAINT, ha="right", va="bottom")
+            name = ax.text(1.0, level, self.level_label, transform=where, color=INK, ha="right", va="bottom", zorder=5)
+            name.set_path_effects([withStroke(linewidth=3, foreground="white")])  # curves end there, too
         free = iter([*PALETTE] * len(self.risks))
         for label, values in self.risks.items():
             color = (colors or {}).get(label) or next(free)

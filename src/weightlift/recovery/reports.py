@@ -126,9 +126,10 @@ class Recovery:
     def __str__(self) -> str:
         lines = [f"{self.network!r}: {self.certificate.status.name}", *(f"  {r}" for r in self.certificate.reasons)]
         columns = ("units", "starts", "work", "passes", "seconds", "risk")
-        header = f"  {'stage':<34}" + "".join(f"{name:>9}" for name in columns) + "  outcome"
+        width = max(len("stage"), *(len(s.name) for s in self.stages)) + 2 if self.stages else 34
+        header = f"  {'stage':<{width}}" + "".join(f"{name:>9}" for name in columns) + "  outcome"
         numbers = [
-            f"  {s.name:<34}{s.width:>9}{s.starts:>9}{s.work:>9.0f}{s.passes:>9}{s.seconds:>9.2f}{s.risk:>9.1e}"
+            f"  {s.name:<{width}}{s.width:>9}{s.starts:>9}{s.work:>9.0f}{s.passes:>9}{s.seconds:>9.2f}{s.risk:>9.1e}"
             for s in self.stages
         ]
         rows = [f"{line}  {s.outcome_in_brief}" for line, s in zip(numbers, self.stages, strict=True)]

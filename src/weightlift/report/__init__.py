@@ -1,7 +1,7 @@
 """One page that says all of a recovery: certificate, units, intervals, residuals, stages, provenance, and how to repeat it.
 
 The page stands alone: pictures lie inside it, it has no script, and its own policy forbids a browser to fetch anything. It is
-written for a screen of any width and for paper; a phone has intervals beside the estimates, without z and its p-value.
+written for a screen of any width and for paper; a phone has intervals beside the estimates, without t and its p-value.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ h1 { font-size: 1.5rem; line-height: 1.25; } h2 { font-size: 1.15rem; margin-top
 table { font-size: 0.875rem; font-variant-numeric: tabular-nums; }
 img { max-width: 100%; height: auto; } pre { overflow-x: auto; background: #f4f4f4; padding: 0.6rem; }
 pre, code { font-size: 0.875rem; overflow-wrap: anywhere; white-space: pre-wrap; }
-.picture { overflow-x: auto; }
+.pictures { display: flex; flex-wrap: wrap; gap: 1rem; } .pictures > * { flex: 1 1 19rem; max-width: 27rem; }
+.wide { overflow-x: auto; }
 @media screen and (max-width: 40rem) {
-  .picture img { max-width: none; width: 36rem; } table { font-size: 0.75rem; } th, td { padding: 0.15rem 0.3rem !important; }
+  .wide img { max-width: none; width: 36rem; } table { font-size: 0.75rem; } th, td { padding: 0.15rem 0.3rem !important; }
   #estimates :is(th, td):is(:nth-child(4):nth-last-child(4), :nth-child(5):nth-last-child(3)) { display: none; }
 }
 @media print {
@@ -62,8 +63,7 @@ def page(found: Recovery, *, command: str = "") -> str:
     found    what `recover` returned
     command  the line that repeats the recovery, where it was not a call of `recover`
     """
-    target = f" of {', '.join(found.columns.outputs)}" if found.columns.outputs else ""
-    title = f"{found.certificate.status.name}: {found.network!r}{target}"
+    title = f"{found.certificate.status.name}: {_model(found)}"
     table = found.summary()
     sections = [
         ("Certificate", found.certificate._repr_html_()),
@@ -81,6 +81,15 @@ def page(found: Recovery, *, command: str = "") -> str:
         f'<!doctype html><html lang="en"><head>{head}<style>{STYLE}</style></head>'
         f"<body><h1>{markup.escaped(title)}</h1>{body}</body></html>\n"
     )
+
+
+def _model(found: Recovery) -> str:
+    """The network in a few words."""
+    net, outputs = found.network, found.columns.outputs
+    words = f"{net.n_units} {net.activation.name} unit{'s' * (net.n_units != 1)} of {net.n_inputs} inputs"
+    beside = {"biases": net.b.any(), "an offset": np.any(net.c), "a linear part": net.V is not None}
+    parts = [name for name, there in beside.items() if there]
+    return words + (f" with {', '.join(parts)}" if parts else "") + (f", for {', '.join(outputs)}" if outputs else "")
 
 
 def _units(found: Recovery, table: Summary) -> str:

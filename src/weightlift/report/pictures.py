@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +34,7 @@ def unit_picture(found: Recovery) -> str:
     def draw(figure: Figure) -> None:
         DirectionsDisplay.from_network(net, feature_names=found.columns.inputs, ax=figure.subplots())
 
-    return _image(draw, (8.0, height), words)
+    return _image(draw, (8.0, height), words, wide=True)
 
 
 def interval_picture(found: Recovery) -> str:
@@ -47,7 +48,7 @@ def interval_picture(found: Recovery) -> str:
     def draw(figure: Figure) -> None:
         IntervalsDisplay(table).plot(ax=figure.subplots())
 
-    return _image(draw, (7.0, 1.0 + 0.17 * len(table.names)), "Every parameter with its 95 % interval.")
+    return _image(draw, (5.0, 1.0 + 0.17 * len(table.names)), "Every parameter with its 95 % interval.")
 
 
 def residual_picture(found: Recovery) -> str:
@@ -56,24 +57,24 @@ def residual_picture(found: Recovery) -> str:
     block = next(iter(found.rows.blocks(SHOWN_ROWS)))
     y, predicted = to_numpy(block.y), found.network.predict(to_numpy(block.X))
 
-    def draw(figure: Figure) -> None:
-        left, right = figure.subplots(1, 2)
-        display = ResidualsDisplay(y, predicted)
-        display.plot(ax=left)
-        display.plot(kind="quantiles", ax=right)
+    def draw(kind: str, figure: Figure) -> None:
+        ResidualsDisplay(y, predicted).plot(kind=kind, ax=figure.subplots())
 
     first = f" of the first {len(y):,} rows" if len(y) < found.rows.n else ""
-    return _image(draw, (9.0, 3.6), f"Residuals{first} against predictions, and their quantiles against a Gaussian's.")
+    words = {"predicted": f"Residuals{first} against predictions.", "quantiles": "Their quantiles against a Gaussian's."}
+    images = "".join(_image(partial(draw, kind), (4.5, 3.6), said) for kind, said in words.items())
+    return f'<div class="pictures">{images}</div>'
 
 
 def stage_picture(found: Recovery) -> str:
     def draw(figure: Figure) -> None:
         StagesDisplay.from_recovery(found, ax=figure.subplots())
 
-    return _image(draw, (8.0, 3.6), "Risk of every stage against the work spent.")
+    return _image(draw, (6.0, 3.6), "Risk of every stage against the work spent.")
 
 
-def _image(draw: Callable[[Figure], None], size: tuple[float, float], words: str) -> str:
+def _image(draw: Callable[[Figure], None], size: tuple[float, float], words: str, *, wide: bool = False) -> str:
+    """wide: on a phone it scrolls in its own box, at a size at which it can be read, instead of being made smaller."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -83,4 +84,6 @@ def _image(draw: Callable[[Figure], None], size: tuple[float, float], words: str
         buffer = io.BytesIO()
         figure.savefig(buffer, format="svg", metadata={"Date": None})
     content = base64.b64encode(buffer.getvalue()).decode()
-    return f'<div class="picture"><img src="data:image/svg+xml;base64,{content}" alt="{markup.escaped(words)}"></div>'
+    image = f'<img src="data:image/svg+xml;base64,{content}" alt="{markup.escaped(words)}">'
+    kind = "wide" if wide else "picture"
+    return f'<div class="{kind}">{image}</div>'
