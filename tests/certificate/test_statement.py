@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from weightlift import draw, teachers
+from weightlift import Network, draw, teachers
 from weightlift.certificate import Kind, Statement, Status, Topic, certify
-from weightlift.certificate.statement import CLAIMS, FATAL, UNITS, named, renumbered, status_of_units
+from weightlift.certificate.statement import CLAIMS, FATAL, UNITS, status_of_units
 
 
 def stated(topics: set[Topic], **failing: bool | None) -> list[Statement]:
@@ -71,14 +72,27 @@ def test_rounded_targets_have_bounded_errors(rounding: str, seed: int) -> None:
     assert certify(off, X, y, bias=True).evidence.quantum is None
 
 
-def test_sentences_name_units_by_their_own_numbers() -> None:
-    assert renumbered("Units 0, 1 and 3 are doubtful beside unit 2 (8 rows).", [2, 5, 7, 11]) == (
-        "Units 2, 5 and 11 are doubtful beside unit 7 (8 rows)."
-    )
-    assert renumbered("No other units agree on 3 rows.", [4, 5]) == "No other units agree on 3 rows."
-    for units in ((0,), (1, 2), (0, 1, 2)):
-        numbers = np.array([3, 4, 9])
-        assert renumbered(named(units), numbers) == named(numbers[list(units)])
+def test_sentences_name_units_by_their_own_numbers(seed: int) -> None:
+    """Beside a unit that no row sees, units that reflect each other, that are known too little, that rows see together."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((400, 4))
+    W = np.column_stack([np.zeros(4), rng.standard_normal((4, 2)), np.zeros(4), rng.standard_normal((4, 1))])
+    W[:, 4] = -W[:, 1] - W[:, 2]
+    reflected = Network(W, np.ones(5))
+    together = Network(np.column_stack([W[:, :2], 2.0 * W[:, 1] + 1e-9 * W[:, 2]]), np.ones(3), np.array([0.0, 0.2, 0.4]))
+    noise = reflected.predict(X[:90]) + 3.0 * rng.standard_normal(90)
+    cases = ((reflected, X, reflected.predict(X)), (together, X, together.predict(X)), (reflected, X[:90], noise))
+    for net, rows, y in cases:
+        certificate = certify(net, rows, y)
+        told = [s for s in certificate.failing if re.search(r"[Uu]nits? \d", s.sentence)]
+        assert told
+        for statement in told:
+            numbers = re.search(r"[Uu]nits? (\d+(?:, \d+)*(?: and \d+)?)", statement.sentence)
+            assert numbers is not None
+            assert {int(i) for i in re.findall(r"\d+", numbers[1])} <= set(statement.units), str(certificate)
+    unseen = certify(reflected, X, reflected.predict(X)).statements
+    assert any(s.units == (0, 3) for s in unseen)
+    assert any(s.topic is Topic.RIVALS and s.units == (1, 2, 4) and "units 1, 2 and 4" in s.sentence for s in unseen)
 
 
 def test_the_table_of_the_documentation_is_the_code() -> None:

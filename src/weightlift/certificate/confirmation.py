@@ -46,16 +46,17 @@ def confirmed(
     size = error(others)
     sizes = size * gauge.relative_sizes(known.unit_inverses())
     sizes[list(open_)] = math.inf
-    return unconfirmed(rows, sizes, limit)
+    return unconfirmed(rows, sizes, limit, gauge)
 
 
-def unconfirmed(rows: int, sizes: np.ndarray, limit: float) -> Statement | None:
+def unconfirmed(rows: int, sizes: np.ndarray, limit: float, gauge: Gauge | None = None) -> Statement | None:
     """What is said of units whose precision (k,) without so many rows is beyond the limit; None where none is."""
     units = tuple(np.flatnonzero(~(sizes <= limit)).tolist())
     if not units:
         return None
     many = f"{rows} rows are" if rows > 1 else "A single row is"
-    sentence = f"{many} all that determines {named(units, verb=False)}, and no other row confirms it; give more rows there."
+    who = named(units if gauge is None else gauge.called(units), verb=False)
+    sentence = f"{many} all that determines {who}, and no other row confirms it; give more rows there."
     return Statement(Topic.DETERMINED, Kind.TESTED, False, sentence, float(np.max(sizes)), limit, units)
 
 

@@ -49,12 +49,13 @@ def curvature(
         bends, ratio[bent] = directions.take(bent).followed(samples)
     bad = ~((ratio >= low) & (ratio <= high))
     units = tuple(sorted(set(directions.unit[bad].tolist()) - {-1}))
+    who = named(information.gauge.called(units), verb=False)
     followed = ", along its valley where that bends" * bool(bent.size)
     sentence = (
         f"On the regions' boundaries the squared error is between {ratio.min():.2g} and {ratio.max():.2g} of its quadratic "
         f"approximation{followed}."
         if not bad.any()
-        else f"Within the regions of {named(units, verb=False)} the squared error is not quadratic ({ratio.min():.2g} to "
+        else f"Within the regions of {who} the squared error is not quadratic ({ratio.min():.2g} to "
         f"{ratio.max():.2g} of it), so that they cannot be trusted; give more rows."
     )
     return Curvature(Statement(Topic.CURVATURE, Kind.TESTED, not bad.any(), sentence, float(ratio.max()), high, units), bends.T)

@@ -178,7 +178,8 @@ def _decided(samples: Samples, information: Information, leverage: float, n_rows
     units = tuple(np.flatnonzero(~(after <= (1.0 + LIMITS.decided) * before)).tolist())
     if units:
         many = f"{V.shape[1]} rows decide" if V.shape[1] > 1 else "A single row decides"
-        sentence = f"{many} on {named(units, verb=False)} (leverage {leverage:.2f}); remove outlying inputs or give more rows."
+        who = named(gauge.called(units), verb=False)
+        sentence = f"{many} on {who} (leverage {leverage:.2f}); remove outlying inputs or give more rows."
         yield Statement(Topic.DETERMINED, Kind.TESTED, False, sentence, leverage, limit, units)
 
 
@@ -214,7 +215,7 @@ def _precisions(
         yield _precision(relative, float(single.max()))
     for i in wide.tolist():
         alone = f"the 95 % interval of a single weight is at most ±{single[i]:.2g} of ‖w‖"
-        sentence = breadth(information, i, regions[:, i]).sentence(i, columns, alone)
+        sentence = breadth(information, i, regions[:, i]).sentence(information.gauge.called([i])[0], columns, alone)
         yield Statement(Topic.PRECISION, Kind.TESTED, False, sentence, float(relative[i]), LIMITS.noisy_region, (i,))
 
 
@@ -251,7 +252,8 @@ def _sides(
     open_ = ~(relative * there <= here * LIMITS.noisy_region) if without.full_rank else relative >= 0
     units = tuple(np.flatnonzero(open_ & by_chance).tolist())
     if units:
-        sentence = f"{named(units)} determined by rows on a kink alone, within the noise; give rows elsewhere, or more of them."
+        who = named(gauge.called(units))
+        sentence = f"{who} determined by rows on a kink alone, within the noise; give rows elsewhere, or more of them."
         yield Statement(Topic.SIGNIFICANCE, Kind.TESTED, False, sentence, units=units)
 
 

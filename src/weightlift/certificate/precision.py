@@ -16,6 +16,7 @@ Cost  two passes, O(n d k), beside JᵀJ.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -203,8 +204,8 @@ class Changes:
         return (xp.sum(w * row * row),)
 
 
-def hardly_determined(units: tuple[int, ...], relative: float) -> str:
-    """The sentence of units whose precision is not enough."""
+def hardly_determined(units: Iterable[int], relative: float) -> str:
+    """The sentence of units, by their numbers, whose precision is not enough."""
     return (
         f"{named(units)} hardly determined (relative precision {relative:.1g}), or nearly parallel to another within that; "
         "use fewer units or give more rows."

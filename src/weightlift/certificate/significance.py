@@ -60,8 +60,8 @@ def significance(
     sentence = (
         f"No unit is a product of noise: without any one Σ w r² is {least:.3g} σ² larger or more, {limit:.3g} by chance."
         if not weak
-        else f"{named(weak)} not significant, or cannot be told apart (without one Σ w r² is {least:.3g} σ² larger, "
-        f"{limit:.3g} by chance); use fewer units or give more rows."
+        else f"{named(gauge.called(weak))} not significant, or cannot be told apart (without one Σ w r² is {least:.3g} σ² "
+        f"larger, {limit:.3g} by chance); use fewer units or give more rows."
     )
     return Statement(Topic.SIGNIFICANCE, Kind.TESTED, not weak, sentence, least, limit, weak)
 

@@ -26,11 +26,8 @@ from __future__ import annotations
 
 import enum
 import math
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-
-import numpy as np
 
 from weightlift.rivals.finding import Finding, Outcome
 
@@ -159,8 +156,3 @@ def named(units: Iterable[int], *, verb: bool = True) -> str:
     listed = ", ".join(numbers[:-1]) + f" and {numbers[-1]}"
     return f"Units {listed} are" if verb else f"units {listed}"
 
-
-def renumbered(sentence: str, numbers: Sequence[int] | np.ndarray) -> str:
-    """The sentence with unit i called numbers[i], wherever `named` has put it."""
-    listed = re.compile(r"\b[Uu]nits? \d+(?:, \d+)*(?: and \d+)?")
-    return listed.sub(lambda units: re.sub(r"\d+", lambda i: str(int(numbers[int(i[0])])), units[0]), sentence)

@@ -51,7 +51,6 @@ from weightlift.certificate.statement import (
     named,
     of_finding,
     power,
-    renumbered,
 )
 from weightlift.certificate.status import Certificate, Evidence
 from weightlift.errors import ArgumentError, ShapeError
@@ -184,7 +183,7 @@ class _Case:
         assert fewer.network is not None
         standard = Standard.of(self.samples, bias=self.known.bias)
         samples = self.samples.map(standard).persist()
-        gauge = Gauge.of(standard.network(fewer.network), bias=self.known.bias, offset=self.known.offset)
+        gauge = Gauge.of(standard.network(fewer.network), bias=self.known.bias, offset=self.known.offset, numbers=fewer.kept)
         information = Information.of(samples, gauge)
         condition, least = information.condition, information.least_eigenvalue
         this = self._measured(condition=condition, least_eigenvalue=least)._stating(fewer.named(_determined(information)))
@@ -438,11 +437,11 @@ class _Reduced:
         return range(len(self.kept))
 
     def named(self, statement: Statement) -> Statement:
-        """The statement with the units' own numbers."""
+        """The statement about the units by their own numbers, as its sentence calls them."""
         if len(self.kept) == self.n_units:
             return statement
         units = tuple(int(self.kept[i]) for i in (statement.units or (self.range if not statement.holds else ())))
-        return replace(statement, units=units, sentence=renumbered(statement.sentence, self.kept))
+        return replace(statement, units=units)
 
     def pattern(self, patterns: np.ndarray) -> np.ndarray:
         full = np.zeros((len(patterns), self.n_units), dtype=bool)
@@ -499,8 +498,8 @@ def _determined(information: Information) -> Statement:
         return Statement(Topic.DETERMINED, Kind.TESTED, True, sentence, condition)
     units = undetermined(information)
     sentence = (
-        f"The rows do not determine {named(units, verb=False)}: JᵀJ is singular to working precision (condition "
-        f"{condition:.1g}). Use fewer units, drop linearly dependent inputs, or give more rows."
+        f"The rows do not determine {named(information.gauge.called(units), verb=False)}: JᵀJ is singular to working precision "
+        f"(condition {condition:.1g}). Use fewer units, drop linearly dependent inputs, or give more rows."
     )
     return Statement(Topic.DETERMINED, Kind.TESTED, False, sentence, condition, units=units)
 
@@ -515,7 +514,7 @@ def _precise(gauge: Gauge, found: Precision, relative: np.ndarray, limit: float)
         f"A truth nearby is within a relative distance of {worst:.1g}: J changes by {found.contraction:.1g} on the box"
         f"{'' if known else ', an estimate'}."
         if not units
-        else hardly_determined(units, worst)
+        else hardly_determined(gauge.called(units), worst)
     )
     kind = Kind.PROVED if known and not units else Kind.TESTED
     return Statement(Topic.PRECISION, kind, not units, sentence, worst, limit, units)

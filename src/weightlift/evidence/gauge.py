@@ -9,6 +9,7 @@ b belongs to the coordinates where biases are fitted, and c comes last where an 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -29,12 +30,17 @@ class Gauge:
 
     network: Network
     free: Free
+    numbers: tuple[int, ...] | None = None  # (k,) what its units are called, where it is a part of a network; None: 0 … k − 1
 
     @classmethod
-    def of(cls, network: Network, *, bias: bool, offset: bool) -> Gauge:
-        if network.activation.degree:
-            return cls(network.absorbed(), Free(W=True, a=False, b=bias, c=offset))
-        return cls(network, Free(W=True, a=True, b=bias, c=offset))
+    def of(cls, network: Network, *, bias: bool, offset: bool, numbers: Iterable[int] | None = None) -> Gauge:
+        homogeneous = bool(network.activation.degree)
+        free = Free(W=True, a=not homogeneous, b=bias, c=offset)
+        return cls(network.absorbed() if homogeneous else network, free, None if numbers is None else tuple(numbers))
+
+    def called(self, units: Iterable[int]) -> tuple[int, ...]:
+        """The numbers by which sentences name these units."""
+        return tuple(int(i) if self.numbers is None else int(self.numbers[i]) for i in units)
 
     @property
     def size(self) -> int:

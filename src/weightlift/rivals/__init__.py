@@ -98,7 +98,7 @@ def examine_beside_linear(samples: Samples, gauge: Gauge) -> tuple[Finding, ...]
     found = [hidden_levels(X, gauge, columns), rows_on_flats(X, gauge, LIMITS.same), aliased(X, gauge)]
     if columns.any():
         places = sorted({i for units, _ in other_places(X, gauge, columns, LIMITS.same) for i in units})
-        sentence = f"{named(places).capitalize()} may take each other's places at levels of the discrete inputs."
+        sentence = f"{named(gauge, places).capitalize()} may take each other's places at levels of the discrete inputs."
         found += [few_levels(X, gauge), few_values(X, gauge, LIMITS.on_kink)]
         found += [Finding(Outcome.UNEXAMINED, sentence, units=tuple(places))] if places else []
         main = tuple(_tested(finding, columns) for finding in main)
@@ -136,15 +136,15 @@ def _in_other_places(samples: Samples, X: np.ndarray, gauge: Gauge, columns: np.
     rivals = refitted(samples, gauge, [rival for _, rival in found])
     kept = [(units, rival) for (units, _), rival in zip(found, rivals, strict=True) if agree(samples, gauge, rival)]
     if kept:
-        yield _places_finding(kept)
+        yield _places_finding(gauge, kept)
 
 
-def _places_finding(kept: list[tuple[tuple[int, ...], Network]]) -> Finding:
+def _places_finding(gauge: Gauge, kept: list[tuple[tuple[int, ...], Network]]) -> Finding:
     units = tuple(sorted({i for group, _ in kept for i in group}))
     return Finding(
         Outcome.FOUND,
-        f"A network in which {named(units)} have taken each other's places at some levels of the discrete inputs fits as well: "
-        "nothing tells which part belongs to which. Give rows elsewhere.",
+        f"A network in which {named(gauge, units)} have taken each other's places at some levels of the discrete inputs fits "
+        "as well: nothing tells which part belongs to which. Give rows elsewhere.",
         number=float(len(kept)),
         limit=0.0,
         units=units,
@@ -169,6 +169,6 @@ def examine_noisy(samples: Samples, gauge: Gauge, ceiling: float, regions: np.nd
     if columns.any():
         places = [rival for width in LIMITS.noisy_places for rival in other_places(X, gauge, columns, width)]
         kept = below(samples, gauge, places, ceiling)
-        found += [_places_finding(kept) if kept else None, few_values(X, gauge, LIMITS.noisy_values)]
+        found += [_places_finding(gauge, kept) if kept else None, few_values(X, gauge, LIMITS.noisy_values)]
         found.append(None if regions is None else open_places(X, gauge, columns, regions))
     return tuple(finding for finding in found if finding is not None)

@@ -67,7 +67,7 @@ def hidden_levels(X: np.ndarray, gauge: Gauge, columns: np.ndarray) -> Finding |
     if not found:
         return None
     units = tuple(sorted(found))
-    sentence = f"The rows lie on few parallel hyperplanes, across which {named(units)} may take each other's places."
+    sentence = f"The rows lie on few parallel hyperplanes, across which {named(gauge, units)} may take each other's places."
     return Finding(Outcome.UNEXAMINED, sentence, units=units)
 
 
@@ -95,8 +95,8 @@ def few_rows(X: np.ndarray, information: Information, columns: np.ndarray) -> Fi
         units = tuple(i for i in range(gauge.network.n_units) if mass[gauge.coordinates(i)].sum() > LIMITS.suspect)
         return Finding(
             Outcome.UNEXAMINED,
-            f"{int(rows.sum())} rows alone determine {len(lost)} parameters of {named(units)}, and too few others confirm "
-            f"them; give {len(lost) + LIMITS.spare} there.",
+            f"{int(rows.sum())} rows alone determine {len(lost)} parameters of {named(gauge, units)}, and too few others "
+            f"confirm them; give {len(lost) + LIMITS.spare} there.",
             number=float(rows.sum()),
             limit=float(len(lost) + LIMITS.spare),
             units=units,
@@ -128,7 +128,8 @@ def few_values(X: np.ndarray, gauge: Gauge, tolerance: float) -> Finding | None:
         if values <= parameters < len(X):
             return Finding(
                 Outcome.UNEXAMINED,
-                f"The rows see {named(units)} at {values} places, too few for {parameters} parameters; give rows elsewhere.",
+                f"The rows see {named(gauge, units)} at {values} places, too few for {parameters} parameters; give rows "
+                "elsewhere.",
                 number=float(values),
                 limit=float(parameters + 1),
                 units=units,
@@ -175,8 +176,8 @@ def open_places(X: np.ndarray, gauge: Gauge, columns: np.ndarray, regions: np.nd
         if gap <= 2.0 and (wide[i] or wide[j]):
             found |= {i, j}
     units = tuple(sorted(found))
-    sentence = f"Within their regions {named(units)} may take each other's places at levels of discrete inputs; give more rows."
-    limit = LIMITS.noisy_places[0]
+    who, limit = named(gauge, units), LIMITS.noisy_places[0]
+    sentence = f"Within their regions {who} may take each other's places at levels of discrete inputs; give more rows."
     return Finding(Outcome.UNEXAMINED, sentence, number=float(sizes.max()), limit=limit, units=units) if units else None
 
 

@@ -37,9 +37,8 @@ def rows_on_flats(X: np.ndarray, gauge: Gauge, tolerance: float) -> Finding | No
     for degree in range(2, 1 + min(3, places)):
         few = math.comb(x.shape[1] + degree - 1, degree) > len(x) - LIMITS.spare
         if dependent_neighbours(x) if few else touching(x, vanishing(x, degree), degree) > 1:
-            sentence = (
-                f"The rows lie on few flats, from one to the next of which {named(units)} may {what}take each other's places."
-            )
+            who = named(gauge, units)
+            sentence = f"The rows lie on few flats, from one to the next of which {who} may {what}take each other's places."
             return Finding(Outcome.UNEXAMINED, f"{sentence} Give rows elsewhere.", units=units)
         if few:
             break

@@ -100,8 +100,8 @@ def examine_pieces(samples: Samples, X: np.ndarray, gauge: Gauge, alpha: float) 
         return (
             Finding(
                 Outcome.FOUND,
-                f"Between the kinks the rows see {named(units)} only together, or not at all: moved against each other they "
-                "agree on every row. Give rows on the other sides.",
+                f"Between the kinks the rows see {named(gauge, units)} only together, or not at all: moved against each other "
+                "they agree on every row. Give rows on the other sides.",
                 units=units,
                 width=pieces.rank if pieces.rank < gauge.network.n_units else None,
             ),
@@ -125,7 +125,7 @@ def pieces_beside_linear(samples: Samples, X: np.ndarray, gauge: Gauge, alpha: f
     null = pieces.null()
     if (loose := np.flatnonzero(null > LIMITS.same)).size:
         units = tuple(loose.tolist())
-        sentence = f"The rows see {named(units)} and the linear part only together. Give rows on the other sides."
+        sentence = f"The rows see {named(gauge, units)} and the linear part only together. Give rows on the other sides."
         beside, _ = _open_beside_loose(pieces, np.flatnonzero(null <= LIMITS.same))
         return (Finding(Outcome.FOUND, sentence, units=units), *beside)
     needed = max(gauge.free.inputs(net.n_inputs), net.n_inputs + gauge.free.c) + 1
@@ -133,7 +133,7 @@ def pieces_beside_linear(samples: Samples, X: np.ndarray, gauge: Gauge, alpha: f
     candidates = _listed(pieces)
     if candidates is None or Exchange.of(pieces, pieces.units, candidates, few=False).C.shape[1]:
         return (Finding(Outcome.UNEXAMINED, "Other kinks may have the same pieces on these rows beside a linear part."),)
-    return (_undecided(bases, needed) or _proof(pieces, candidates, bases, needed, ""),)
+    return (_undecided(gauge, bases, needed) or _proof(pieces, candidates, bases, needed, ""),)
 
 
 def pieces_below(samples: Samples, X: np.ndarray, gauge: Gauge, ceiling: float) -> Finding | None:
@@ -149,7 +149,7 @@ def pieces_below(samples: Samples, X: np.ndarray, gauge: Gauge, ceiling: float) 
     exchange = Exchange.of(pieces, pieces.units, candidates)
     proposals = itertools.islice(exchange.proposals(LIMITS.noisy_places[0]), LIMITS.patterns)
     kept = below(samples, gauge, list(proposals), ceiling)
-    return _rivalled(kept) if kept else None
+    return _rivalled(gauge, kept) if kept else None
 
 
 def _listed(pieces: Pieces) -> np.ndarray | None:
@@ -179,25 +179,26 @@ def _independent_columns(B: np.ndarray) -> np.ndarray:
 
 def _judged(samples: Samples, pieces: Pieces, candidates: np.ndarray, bases: Bases, needed: int) -> tuple[Finding, ...]:
     exchange = Exchange.of(pieces, pieces.units, candidates)
-    left, alone = exchange.C.shape[1], _undecided(bases, needed)
+    gauge, left = pieces.gauge, exchange.C.shape[1]
+    alone = _undecided(gauge, bases, needed)
     doubts = () if alone is None else (alone,)
     if left > LIMITS.extras:
         units = tuple(u for u, c in zip(exchange.units, np.abs(exchange.C).max(axis=1), strict=True) if c > LIMITS.same)
-        sentence = f"The rows leave {left} other sides to {named(units)}, too many to be tried. Give rows elsewhere."
+        sentence = f"The rows leave {left} other sides to {named(gauge, units)}, too many to be tried. Give rows elsewhere."
         return (*doubts, Finding(Outcome.UNEXAMINED, sentence, number=float(left), limit=float(LIMITS.extras), units=units))
     if rivals := _agreeing(samples, exchange):
-        return (*doubts, _rivalled(rivals))
+        return (*doubts, _rivalled(gauge, rivals))
     tried = f"the rows leave {left} other sides, of which {LIMITS.swaps} at a time were tried"
     return doubts or (_proof(pieces, candidates, bases, needed, "" if exchange.complete else tried),)
 
 
-def _undecided(bases: Bases, needed: int) -> Finding | None:
+def _undecided(gauge: Gauge, bases: Bases, needed: int) -> Finding | None:
     """Rows outside the flat in which the search for bases ended, too few for what they alone determine."""
     if bases.count >= needed or not bases.undecided(needed - 1):
         return None
     return Finding(
         Outcome.UNEXAMINED,
-        f"{bases.missed} rows alone tell what the kinks of {named(bases.units)} leave open there, "
+        f"{bases.missed} rows alone tell what the kinks of {named(gauge, bases.units)} leave open there, "
         f"{(needed - 1) * bases.codimension} coordinates: other units may fit them. Give more rows between these kinks.",
         number=float(bases.missed),
         limit=float((needed - 1) * bases.codimension + 1),
@@ -272,12 +273,12 @@ def _agreeing(samples: Samples, exchange: Exchange) -> list[tuple[tuple[int, ...
     return list(itertools.islice(agreeing, LIMITS.patterns))
 
 
-def _rivalled(rivals: list[tuple[tuple[int, ...], Network]]) -> Finding:
+def _rivalled(gauge: Gauge, rivals: list[tuple[tuple[int, ...], Network]]) -> Finding:
     units = tuple(sorted({i for moved, _ in rivals for i in moved}))
     return Finding(
         Outcome.FOUND,
-        f"Another network of this width, with other kinks for {named(units)}, agrees on every row: they lie in too few places "
-        "to tell which is right. Give rows elsewhere.",
+        f"Another network of this width, with other kinks for {named(gauge, units)}, agrees on every row: they lie in too few "
+        "places to tell which is right. Give rows elsewhere.",
         number=float(len(rivals)),
         limit=0.0,
         units=units,
@@ -296,7 +297,7 @@ def _open_beside_loose(pieces: Pieces, tight: np.ndarray) -> tuple[tuple[Finding
     exchange = None if candidates is None else Exchange.of(pieces, pieces.units, candidates, few=False)
     needs = np.ones(len(tight)) if exchange is None else np.abs(exchange.C[tight]).max(axis=1, initial=0.0)
     units = tuple(tight[needs > LIMITS.same].tolist())
-    sentence = f"Beside those, {named(units)} may have other kinks on these rows. Give rows on the other sides."
+    sentence = f"Beside those, {named(pieces.gauge, units)} may have other kinks on these rows. Give rows on the other sides."
     found = (Finding(Outcome.UNEXAMINED, sentence, units=units),) if units else ()
     return found, tight[needs <= LIMITS.same]
 
@@ -318,7 +319,7 @@ def _by_subsets(samples: Samples, pieces: Pieces, units: tuple[int, ...]) -> tup
         if len(found) >= LIMITS.patterns:
             break
     if found:
-        return (_rivalled(found),)
+        return (_rivalled(pieces.gauge, found),)
     if not tried:
         return ()
     of = f"exchanges of two to {LIMITS.swaps} of {len(units)} units, {tried} sets of them"

@@ -47,7 +47,7 @@ def same_function(gauge: Gauge) -> Finding | None:
     units = tuple(np.flatnonzero(patterns.any(axis=0)).tolist())
     return Finding(
         Outcome.FOUND,
-        f"With {named(units)} reflected the function is the same: no data can tell which is right.",
+        f"With {named(gauge, units)} reflected the function is the same: no data can tell which is right.",
         number=float(len(patterns)),
         limit=0.0,
         units=units,
@@ -76,8 +76,8 @@ def _finding(gauge: Gauge, patterns: np.ndarray, rivals: list[Network]) -> Findi
     units = tuple(np.flatnonzero(patterns.any(axis=0)).tolist())
     return Finding(
         Outcome.FOUND,
-        f"With {named(units)} reflected another network of this width fits the rows as well: they cannot tell which is right. "
-        "Give more rows.",
+        f"With {named(gauge, units)} reflected another network of this width fits the rows as well: they cannot tell which is "
+        "right. Give more rows.",
         number=float(len(rivals)),
         limit=0.0,
         units=tuple(sorted({*units, *changed(gauge, rivals)})),

@@ -132,9 +132,9 @@ def refitted(
     return [fit.students.network(i) for i in range(len(starts))]
 
 
-def named(units: Iterable[int]) -> str:
-    """Units in words: "unit 3", "units 1, 2 and 5"."""
-    numbers = [str(int(i)) for i in units]
+def named(gauge: Gauge, units: Iterable[int]) -> str:
+    """Units in words, by their numbers: "unit 3", "units 1, 2 and 5"."""
+    numbers = [str(i) for i in gauge.called(units)]
     if not numbers:
         return "the offset"
     if len(numbers) == 1:
