@@ -112,9 +112,13 @@ def test_columns_are_matched_by_name(planted: Planted) -> None:
         np.savetxt("new.csv", columns, delimiter=",", header=header, comments="", fmt="%.17g")
         values = [float(line) for line in run("predict", "net.safetensors", "new.csv").stdout.split()]
         np.testing.assert_array_equal(values, expected)
-    for header, word in (("r,q,s", "no single column 'p'"), ("r,q,p,s", "'s' beside them")):
+    for header, word in (("r,q,s", "has no 'p', has beside them 's'"), ("r,q,p,p", "has more than one 'p'")):
         columns = np.c_[X, X][:, : header.count(",") + 1]
         np.savetxt("new.csv", columns, delimiter=",", header=header, comments="", fmt="%.17g")
         result = run("predict", "net.safetensors", "new.csv")
         assert result.exit_code == 2
-        assert word in result.output
+        assert word in " ".join(result.output.split())
+    np.savetxt("new.csv", X, delimiter=",", fmt="%.17g")  # without names: in order, and said so
+    result = run("predict", "net.safetensors", "new.csv")
+    assert [float(line) for line in result.stdout.split()] == expected.tolist()
+    assert "in the order p, q, r" in result.stderr

@@ -56,6 +56,7 @@ def test_a_whitened_column_is_not_called_an_input(rng):
     frame = pandas.DataFrame(X, columns=["north", "east", "depth"])
     found = diagnose.data(frame, X[:, 0] ** 2)
     assert "kurtosis of whitened column 'east'" in found.methods[0].why
+    assert [method.applies for method in found.methods] == [False, True, False, True]  # what needs moments, and what does not
     assert repr(found) == str(found)
 
 

@@ -58,8 +58,8 @@ def test_another_number_of_columns_at_predict():
     model = wl.OneHiddenLayerRegressor(2).fit(X, Y)
     with pytest.raises(ValueError, match="X has 2 features, but OneHiddenLayerRegressor is expecting 3"):
         model.predict(X[:, :2])
-    with pytest.raises(ValueError, match="NaN"):
-        model.predict(np.full((2, 3), np.nan))
+    with pytest.raises(ValueError, match=r"NaN\. First in row 1, column 2, counted"):
+        model.predict([[1.0, 1.0, 1.0], [1.0, 1.0, np.nan]])
     with pytest.raises(ValueError, match="masked"):
         model.predict(np.ma.masked_greater(X, 1.0))
 
@@ -109,6 +109,8 @@ def test_faults_of_a_frame_are_named_by_row_and_column() -> None:
     frame = pandas.DataFrame({"age": [1.0, 2.0, 3.0], "bmi": [1.0, np.nan, 2.0]})
     with pytest.raises(ValueError, match=r"contains NaN\. First in row 1, column 'bmi'"):
         wl.OneHiddenLayerRegressor(1).fit(frame, [1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match=r"y contains NaN\. First in row 2, counted"):
+        wl.OneHiddenLayerRegressor(1).fit(frame[["age"]], [1.0, 2.0, np.nan])
     frame["bmi"] = pandas.Categorical(["u", "v", "u"])
     with pytest.raises(ValueError, match="column 'bmi' of category values; encode"):
         wl.OneHiddenLayerRegressor(1).fit(frame, [1.0, 2.0, 3.0])

@@ -28,6 +28,8 @@ CAVEATS = (
     "The robust covariance allows for noise whose size depends on x, not for a wrong model.",
     "Units are in normal form: w of length one and the size in a, if the activation is homogeneous.",
     "p-values test that a parameter is zero; whether a unit exists is for the certificate (at a = 0 it has no direction).",
+    "The Cramér–Rao bound is for the squared error of all parameters together; the robust estimate of that error, over the "
+    "bound, is near one for noise of one size.",
 )
 
 

@@ -57,14 +57,14 @@ class Table:
 
     def ordered(self, inputs: tuple[str, ...], leave_out: tuple[str, ...]) -> np.ndarray:
         """The columns of these names in this order; a name that is missing or one too many is refused."""
-        missing = [name for name in inputs if self.names.count(name) != 1]
+        missing = [name for name in inputs if name not in self.names]
+        doubled = [name for name in inputs if self.names.count(name) > 1]
         more = [name for name in self.names if name not in inputs and name not in leave_out]
-        if missing or more:
-            parts = [f"no single column {', '.join(map(repr, missing[:4]))}"] if missing else []
-            parts += [f"{', '.join(map(repr, more[:4]))} beside them"] if more else []
+        if missing or doubled or more:
+            faults = (("has no", missing), ("has more than one", doubled), ("has beside them", more))
+            parts = [f"{words} {_few(names)}" for words, names in faults if names]
             wanted = ", ".join(inputs[:12]) + (", …" if len(inputs) > 12 else "")
-            found = " and ".join(parts)
-            raise ArgumentError(f"the network's inputs are {wanted}, and the file has {found}; rename or drop columns.")
+            raise ArgumentError(f"the network's inputs are {wanted}, and the file {', '.join(parts)}; rename or drop columns.")
         return self.values[:, [self.names.index(name) for name in inputs]]
 
     def _targets(self, target: str) -> list[int]:
@@ -89,6 +89,10 @@ class Table:
         if number is None or not -len(self.names) <= number < len(self.names):
             raise ArgumentError(f"there is no column {column!r}; there are {self.listing}.")
         return number
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join(map(repr, names[:4])) + (", …" if len(names) > 4 else "")
 
 
 def read_table(path: Path) -> Table:
@@ -144,7 +148,8 @@ def _place(sentence: str, names: list[str] | None) -> str:
     row, column = int(found[2]), int(found[3]) - 1
     named = repr(names[column]) if names and column < len(names) else f"{column}"
     what = "there is none" if found[1] == "''" else f"there is {found[1]}"
-    return f"{what} in column {named}, row {row}, {below}."
+    comma = "; write decimals with a point" if re.fullmatch(r"'[-+]?\d+,\d+'", found[1]) else ""
+    return f"{what} in column {named}, row {row}, {below}{comma}."
 
 
 def _read_parquet(path: Path) -> Table:

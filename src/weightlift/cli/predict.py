@@ -40,6 +40,8 @@ def predict(
     if inputs is not None and table.named:
         X = table.ordered(inputs, (*(outputs or ()), *((column, *column.split(",")) if column else ())))
     else:
+        if inputs is not None:
+            typer.echo(f"Note: {data} names no columns; they are taken in the order {', '.join(inputs)}.", err=True)
         X = table.values if column is None else table.split(column)[0]
     if X.shape[1] != network.n_inputs:
         found = f"{data} has {X.shape[1]} input columns and the network {network.n_inputs} inputs"

@@ -20,7 +20,7 @@ def methods_for(
     return (
         _tensor(shape, gaussian),
         _search(shape, rows, seconds, regime),
-        _exact_moments(shape, regime),
+        _exact_moments(shape, regime, gaussian),
         Method("refinement from a start of your own", True, "gauss_newton or gradient_descent, for any φ, k and inputs."),
     )
 
@@ -62,8 +62,10 @@ def _search(shape: Shape, rows: int | None, seconds: float, regime: RegimeFindin
     return Method(name, True, "annealed least squares, any inputs; exact widths up to 50 units were recovered.")
 
 
-def _exact_moments(shape: Shape, regime: RegimeFinding) -> Method:
+def _exact_moments(shape: Shape, regime: RegimeFinding, gaussian: str) -> Method:
     name = "decompose, on moment tensors"
+    if gaussian:
+        return Method(name, False, "these moments are of Gaussian inputs, too.")
     if shape.k <= shape.d:
         return Method(name, True, "kcl or jennrich on the projected third or fourth moment.")
     order = 2 * regime.order + 2

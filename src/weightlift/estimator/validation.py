@@ -29,7 +29,10 @@ def validated_fit(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[A
         X = validate_data(estimator, X, dtype=_float_types(X), ensure_min_samples=2)
     except ValueError as error:
         raise _with_place(error, X, columns) from None
-    y = check_array(y, ensure_2d=False, dtype="numeric", input_name="y", estimator=estimator)
+    try:
+        y = check_array(y, ensure_2d=False, dtype="numeric", input_name="y", estimator=estimator)
+    except ValueError as error:
+        raise _with_place(error, y) from None
     if y.shape[0] != X.shape[0]:
         raise ValueError(f"Found input variables with inconsistent numbers of samples: [{X.shape[0]}, {y.shape[0]}]")
     y = _beside(X, y)
@@ -46,7 +49,10 @@ def validated_inputs(estimator: Any, X: Any) -> Array:
     """X for a prediction: as many columns as the fit had, under the same names."""
     refuse_masked("X", X)
     X = detached(X)
-    return validate_data(estimator, X, dtype=_float_types(X), reset=False)
+    try:
+        return validate_data(estimator, X, dtype=_float_types(X), reset=False)
+    except ValueError as error:
+        raise _with_place(error, X, Columns.of(X, None)) from None
 
 
 def same_namespace(X: Any, estimator: Any, method: str) -> None:
@@ -58,14 +64,15 @@ def same_namespace(X: Any, estimator: Any, method: str) -> None:
     check_same_namespace(X, estimator, attribute="_W", method=method)
 
 
-def _with_place(error: ValueError, X: Any, columns: Columns) -> ValueError:
-    """scikit-learn's complaint of a missing value, with its row and column."""
+def _with_place(error: ValueError, rows: Any, columns: Columns | None = None) -> ValueError:
+    """scikit-learn's complaint of a missing value in X or y, with its row, and of X with its column."""
     first = str(error).partition("\n")[0]
-    values = np.asarray(to_numpy(X) if is_array(X) else X)
-    if "contains" not in first or values.ndim != 2 or values.dtype.kind != "f":
+    values = np.asarray(to_numpy(rows) if is_array(rows) else rows)
+    if "contains" not in first or values.dtype.kind != "f" or np.isfinite(values).all():
         return error
-    row, column = np.argwhere(~np.isfinite(values))[0].tolist()
-    return NotFiniteError(f"{first} First in row {row}, {columns.input(column)}, counted from 0; drop or impute those rows.")
+    row, *column = np.argwhere(~np.isfinite(values))[0].tolist()
+    where = f", {columns.input(column[0])}" if columns is not None and column else ""
+    return NotFiniteError(f"{first} First in row {row}{where}, counted from 0; drop or impute those rows.")
 
 
 def _float_types(X: Any) -> list[Any]:
