@@ -76,23 +76,28 @@ def gradient_descent(
         raise TooFewRowsError(f"parts = {parts}, of {samples.n} rows: some part has none; take fewer parts or give more rows.")
     zero = Students.of(replace(start, a=np.zeros(start.n_units), c=0.0))
     scale = float(to_numpy(samples.mean(Gradient(zero))[0])[0])
-    net, risks = start, []
+    here, risks = Students.of(start), []
     for t in range(iterations + 1):
-        risk, dW, da = (to_numpy(g) for g in fresh[t % len(fresh)].mean(Gradient(Students.of(net)))[:3])
+        risk, dW, da = (to_numpy(g) for g in fresh[t % len(fresh)].mean(Gradient(here))[:3])
         risks.append(float(risk[0]))
-        if not np.isfinite(risks[-1]) or risks[-1] > LIMITS.diverged * max(scale, risks[0]):
-            return Descent(start if not np.isfinite(risks[-1]) else net, np.array(risks), eta, DescentEnding.DIVERGED)
+        finite = np.isfinite(risks[-1])
+        if not finite or risks[-1] > LIMITS.diverged * max(scale, risks[0]):
+            return Descent(_ended(here, start) if finite else start, np.array(risks), eta, DescentEnding.DIVERGED)
         if risks[-1] <= tol * scale:
-            return Descent(net, np.array(risks), eta, DescentEnding.CONVERGED)
+            return Descent(_ended(here, start), np.array(risks), eta, DescentEnding.CONVERGED)
         if len(fresh) == 1 and t > 0 and risks[-1] == risks[-2]:
-            return Descent(net, np.array(risks), eta, DescentEnding.STALLED)
+            return Descent(_ended(here, start), np.array(risks), eta, DescentEnding.STALLED)
         if t < iterations:
-            a = net.a if output_weights == "fixed" else net.a - eta * da[0]
+            a = here.a if output_weights == "fixed" else here.a - eta * da
             a = np.where(a < 0, -1.0, 1.0) if output_weights == "signs" else a
             if not (np.isfinite(dW).all() and np.isfinite(a).all()):
-                return Descent(net, np.array(risks), eta, DescentEnding.DIVERGED)
-            net = replace(net, W=net.W - eta * dW[:, 0], a=a)
-    return Descent(net, np.array(risks), eta, DescentEnding.ITERATIONS)
+                return Descent(_ended(here, start), np.array(risks), eta, DescentEnding.DIVERGED)
+            here = replace(here, W=here.W - eta * dW, a=a)
+    return Descent(_ended(here, start), np.array(risks), eta, DescentEnding.ITERATIONS)
+
+
+def _ended(here: Students, start: Network) -> Network:
+    return replace(start, W=here.W[:, 0], a=here.a[0])
 
 
 def step_size(samples: Samples, net: Network, step: float | str) -> float:
