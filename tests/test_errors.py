@@ -52,3 +52,12 @@ def test_a_pipeline_is_not_the_caller():
     with pytest.warns(errors.NotCertifiedWarning) as caught:
         make_pipeline(StandardScaler(), wl.OneHiddenLayerRegressor(1, max_work=50)).fit(X, y)
     assert {w.filename for w in caught} == {__file__}
+
+
+def test_nor_is_a_cross_validation():
+    from sklearn.model_selection import cross_val_score
+
+    X, y = skewed()
+    with pytest.warns(errors.NotCertifiedWarning) as caught:
+        cross_val_score(wl.OneHiddenLayerRegressor(1, max_work=50), X, y, cv=2)
+    assert {w.filename for w in caught} == {__file__}

@@ -39,6 +39,38 @@ def test_every_number_of_the_limits_has_its_reason():
     assert bare == []
 
 
+def test_a_number_of_a_module_has_a_name_of_its_own():
+    """But papers, and formats of files: each has its own under the names that all share."""
+    values = defaultdict(set)
+    for path, tree in TREES.items():
+        if path.parent.name != "reproduce":
+            for name, value in numbers(tree):
+                values[name].add(value)
+    assert 50 < len(values) <= 150
+    assert {name: found for name, found in values.items() if len(found) > 1 and name != "VERSION"} == {}
+
+
+def numbers(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """(name, value) of what a module sets to numbers, as literals or made of them."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name | ast.Tuple):
+            target, value = node.targets[0], node.value
+            several = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
+            for name, part in zip(target.elts, value.elts, strict=True) if several else [(target, value)]:
+                if isinstance(name, ast.Name) and numeric(part):
+                    yield name.id, ast.unparse(part)
+
+
+def numeric(value: ast.expr) -> bool:
+    if isinstance(value, ast.Call):
+        return ast.unparse(value.func).partition(".")[0] in ("np", "math", "float") and any(map(numeric, value.args))
+    parts = value.elts if isinstance(value, ast.Tuple | ast.List) else ()
+    parts = (value.left, value.right) if isinstance(value, ast.BinOp) else parts
+    parts = (value.operand,) if isinstance(value, ast.UnaryOp) else parts
+    plain = isinstance(value, ast.Constant) and type(value.value) in (int, float)
+    return plain or any(map(numeric, parts))
+
+
 def explained(node: ast.stmt, lines: list[str]) -> bool:
     return not isinstance(node, ast.AnnAssign) or any("  # " in line for line in lines[node.lineno - 1 : node.end_lineno])
 

@@ -90,7 +90,7 @@ class DataWarning(UserWarning):
     """The data have a fault that no fit repairs: a constant or redundant column, copies of rows, values far from all others."""
 
 
-PASSED_OVER = ("weightlift", "sklearn", "contextlib")  # whose lines are not the caller's
+PASSED_OVER = ("weightlift", "sklearn", "joblib", "contextlib")  # whose lines are not the caller's
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:

@@ -25,13 +25,12 @@ from weightlift import activations
 from weightlift.activations import Activation
 from weightlift.arguments import count, generator
 from weightlift.errors import ArgumentError, NotFiniteError, ShapeError, SingularError
-from weightlift.network import Network
+from weightlift.network import BLOCK_BYTES, Network
 from weightlift.noise import Noise
 
 STEEP_TANH = activations.scaled(activations.tanh, 2.5)  # tanh(5z/2)  [mondelli2019, §6]
 MAX_BYTES = 2**36  # of X: 64 GiB, more than most machines have
-MAX_CONDITION = 1e12  # of a covariance: beyond, its root has fewer than four digits
-BLOCK_BYTES = 2**23  # of rows drawn at a time: as the blocks of `samples`
+COVARIANCE_CONDITION = 1e12  # of a covariance: beyond, its root has fewer than four digits
 
 
 def draw(
@@ -265,7 +264,7 @@ def _cholesky(covariance: np.ndarray) -> np.ndarray:
     values = np.linalg.eigvalsh(correlation)
     if values[0] < -1e-10 * values[-1]:
         raise ArgumentError("covariance must be positive definite; it has a negative eigenvalue.")
-    if values[0] * MAX_CONDITION < values[-1]:
+    if values[0] * COVARIANCE_CONDITION < values[-1]:
         raise SingularError("covariance is singular: some inputs are linearly dependent; drop the redundant ones.")
     return np.asarray(scale[:, None] * np.linalg.cholesky(correlation))
 

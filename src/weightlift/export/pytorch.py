@@ -12,7 +12,7 @@ from weightlift.export.plain import checked_dtype, name_in, needed, refuse_linea
 from weightlift.network import Network
 
 AGREEMENT = 1e-7  # of a module with φ: nn.Softplus is off by 2e-9 beyond its threshold, GELU's tanh form by 5e-4
-PROBES = 16  # rows on which a module must compute what its layers say
+COMPARED_ROWS = 16  # rows on which a module must compute what its layers say
 
 
 def to_torch(network: Network, *, dtype: str = "float64") -> Any:
@@ -60,11 +60,11 @@ def from_torch(model: Any) -> Network:
 def _check_agreement(model: Any, weight: Any, network: Network) -> None:
     """ArgumentError where the module computes something else: hooks, a `forward` of its own, layers of other classes."""
     torch = needed("torch")
-    rows = np.random.default_rng(0).standard_normal((PROBES, network.n_inputs))
+    rows = np.random.default_rng(0).standard_normal((COMPARED_ROWS, network.n_inputs))
     with torch.no_grad():
         inputs = torch.as_tensor(rows).to(weight)
         given = model(inputs).detach().cpu().double().numpy()
-    expected = network.predict(inputs.cpu().double().numpy()).reshape(PROBES, -1)
+    expected = network.predict(inputs.cpu().double().numpy()).reshape(COMPARED_ROWS, -1)
     size = np.abs(network.activation(rows @ network.W + network.b)) @ np.abs(network.A) + np.abs(network.c)
     rounding = 100 * (network.n_inputs + network.n_units) * float(torch.finfo(weight.dtype).eps)
     if given.shape != expected.shape or not (np.abs(given - expected) <= (rounding + AGREEMENT) * (1.0 + size)).all():

@@ -22,10 +22,10 @@ import scipy.sparse.csgraph
 
 from weightlift.errors import ArgumentError
 from weightlift.identifiability.reflections import reflect, reflection
-from weightlift.identifiability.sign_patterns import ROUNDING, sign_patterns
+from weightlift.identifiability.sign_patterns import SUM_ROUNDING, sign_patterns
 from weightlift.network import Network, require_single
 
-NODES = 64  # of the quadrature of a unit's variance: its size need be known to a few per cent
+VARIANCE_NODES = 64  # of its quadrature: the size of a unit need be known to a few per cent
 
 class Redundancy(Enum):
     """What is wrong with one or two units."""
@@ -125,7 +125,7 @@ def _sizes(network: Network) -> tuple[float, np.ndarray]:
 
     By quadrature: of a sine with a large ‖w‖ the first Hermite coefficients vanish, and the variance does not.
     """
-    z, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    z, weights = np.polynomial.hermite_e.hermegauss(VARIANCE_NODES)
     values = network.activation(np.outer(z, np.linalg.norm(network.W, axis=0)))  # (nodes, k)
     mean = weights @ values / weights.sum()
     sizes = np.abs(network.a) * np.sqrt(weights @ (values - mean) ** 2 / weights.sum())
@@ -173,7 +173,7 @@ def _with_most_duplicates(network: Network, tol: float) -> Network:
     if not pairs:
         return network
     i, j = np.array(pairs).T
-    reach = max(tol, ROUNDING)
+    reach = max(tol, SUM_ROUNDING)
     try:
         patterns = sign_patterns(network, offset=True, tol=reach, near=reach).patterns
     except ArgumentError:

@@ -32,7 +32,7 @@ from weightlift.identifiability.reflections import reflect, reflection, reflecti
 from weightlift.identifiability.subset_sums import MAX_BITS, SubsetSums
 from weightlift.network import Network
 
-ROUNDING = 1e-14  # of the sums, relative to their terms
+SUM_ROUNDING = 1e-14  # of the sums, relative to their terms
 NEAR_BITS = 16  # near patterns are searched for among at most 2^32, which takes less than a second
 
 
@@ -78,8 +78,8 @@ def sign_patterns(
     array([[0, 0, 0, 0],
            [1, 1, 1, 0]])
     """
-    if not ROUNDING <= tol <= near < 1.0:
-        raise ArgumentError(f"tol and near must satisfy {ROUNDING:g} ≤ tol ≤ near < 1, not tol={tol!r}, near={near!r}.")
+    if not SUM_ROUNDING <= tol <= near < 1.0:
+        raise ArgumentError(f"tol and near must satisfy {SUM_ROUNDING:g} ≤ tol ≤ near < 1, not tol={tol!r}, near={near!r}.")
     if max_patterns < 1:
         raise ArgumentError(f"max_patterns must be at least 1, not {max_patterns!r}.")
     k = network.n_units

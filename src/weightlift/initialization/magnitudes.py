@@ -24,7 +24,7 @@ from weightlift.namespaces import to_numpy
 from weightlift.network import Network
 from weightlift.samples import Residual, Samples
 
-LENGTH_GRID = np.geomspace(0.02, 50.0, 241)
+LENGTH_GRID = np.geomspace(0.02, 50.0, 241)  # ‖w‖, white inputs, 3 % apart: Newton steps begin at the best
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ from weightlift.errors import ActivationError
 from weightlift.hermite import polynomials
 from weightlift.initialization.limits import LIMITS
 
-BIAS_GRID = np.linspace(-5.0, 5.0, 201)  # b/σ; every fifth where lengths are tried too
-LENGTH_GRID = np.geomspace(0.05, 20.0, 25)
+BIASES_TRIED = np.linspace(-5.0, 5.0, 201)  # b/σ; every fifth where lengths are tried too
+LENGTHS_TRIED = np.geomspace(0.05, 20.0, 25)  # ‖w‖, white inputs: from a linear unit to a step, a quarter apart
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,8 @@ def _from_grid(
     farthest: float,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(ξ, σ, b/σ) that explain most, a solved for."""
-    lengths = LENGTH_GRID if activation.degree is None else np.ones(1)
-    biases = BIAS_GRID[:: 1 if len(lengths) == 1 else 5] * min(1.0, farthest / BIAS_GRID[-1])
+    lengths = LENGTHS_TRIED if activation.degree is None else np.ones(1)
+    biases = BIASES_TRIED[:: 1 if len(lengths) == 1 else 5] * min(1.0, farthest / BIASES_TRIED[-1])
     moments = activation.hermites(int(orders.max()), lengths[:, None], lengths[:, None] * biases)[orders]  # (J, L, B)
     shapes = weights[:, None, None] * moments
     best = np.full(target.shape[1], -np.inf)

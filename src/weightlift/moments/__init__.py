@@ -1,10 +1,9 @@
 """Moments E[y He_k(x)] and their contractions as statistics; nothing of size d³ is ever formed."""
 
-from weightlift.moments.choice import MomentChoice, choose_moments
 from weightlift.moments.control_variates import quadratic_fit, remove_linear, remove_quadratic
 from weightlift.moments.directional import DirectionalMoments
 from weightlift.moments.flattened_moment import FlattenedMoment, FlattenedProduct, hermite_coefficient, moment_operator
-from weightlift.moments.hermite_moment import HermiteMoment, MomentProduct, UnfoldedMoment
+from weightlift.moments.hermite_moment import HermiteMoment, MomentChoice, MomentProduct, UnfoldedMoment, choose_moments
 from weightlift.moments.hermite_regression import HermitePolynomial, hermite_regression
 from weightlift.moments.powers import PowerMoments, power_form
 

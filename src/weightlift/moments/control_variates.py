@@ -25,8 +25,9 @@ def remove_linear(samples: Samples, *, implicit: bool = False) -> Samples:
 
     implicit  conjugate gradients instead of normal equations, for many inputs
     """
-    coefficients = _conjugate_gradients(samples) if implicit else _least_squares(samples, None)
-    return samples.map(Residual(Polynomial(None, coefficients)))
+    if implicit:
+        return samples.map(Residual(Polynomial(None, _conjugate_gradients(samples))))
+    return samples.map(Residual(_solution(None, samples.mean(PolynomialRegression(samples.d, None)))))
 
 
 def remove_quadratic(samples: Samples, V: np.ndarray) -> Samples:
@@ -42,7 +43,7 @@ def quadratic_fit(samples: Samples, V: np.ndarray) -> Polynomial:
 
     samples  rows, as `samples.open` gives them
     """
-    return Polynomial(V, _least_squares(samples, V))
+    return _solution(V, samples.mean(PolynomialRegression(samples.d, V)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,9 +128,9 @@ class _NormalProduct:
         return target[0], target[1:]
 
 
-def _least_squares(samples: Samples, V: np.ndarray | None) -> np.ndarray:
-    gram, target = (to_numpy(s) for s in samples.mean(PolynomialRegression(samples.d, V)))
-    return np.asarray(np.linalg.lstsq(gram, target, rcond=1e-12)[0])
+def _solution(V: np.ndarray | None, equations: Sums) -> Polynomial:
+    gram, target = (to_numpy(s) for s in equations)
+    return Polynomial(V, np.asarray(np.linalg.lstsq(gram, target, rcond=1e-12)[0]))
 
 
 def _conjugate_gradients(samples: Samples) -> np.ndarray:

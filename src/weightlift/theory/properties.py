@@ -26,7 +26,7 @@ from weightlift.theory.limits import LIMITS
 from weightlift.theory.moment_conditions import Moments, moments
 from weightlift.theory.verdict import Verdict, settled_integrals
 
-SCALES = np.logspace(-2, 2, 33)
+SCALES = np.logspace(-2, 2, 33)  # σ at which the properties are looked at, a third apart
 MAGNITUDES = np.logspace(-LIMITS.decades, LIMITS.decades, 2000 * LIMITS.decades + 1)  # neighbours differ by 0.23 %
 EXPONENTS = np.arange(0.0, 8.5, 0.5)
 THEOREM_35 = ("relu", "leaky_relu", "squared_relu", "sigmoid", "tanh", "erf", "linear", "quadratic")

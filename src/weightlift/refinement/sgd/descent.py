@@ -37,7 +37,7 @@ from weightlift.refinement.sgd.progress import Progress
 from weightlift.refinement.sgd.runners import Output, Piece, Runner, runner
 from weightlift.threads import limited
 
-PROBES = np.array([1, 2, 3, 10, 99, 1_000, 10_007, 100_000, 10**6, 10**7, 10**9])  # where two schedules are compared
+COMPARED_STEPS = np.array([1, 2, 3, 10, 99, 1_000, 10_007, 100_000, 10**6, 10**7, 10**9])  # where two schedules are compared
 
 Schedule = Callable[[np.ndarray], np.ndarray]
 
@@ -164,7 +164,7 @@ class Run:
         """What a run that goes on must share with the one that was kept."""
         X, y, _ = self.first_rows
         return {
-            "start": _digest(self.start), "step": [float(s) for s in self.schedule(PROBES)], "window": int(self.window),
+            "start": _digest(self.start), "step": [float(s) for s in self.schedule(COMPARED_STEPS)], "window": int(self.window),
             "bias": bool(self.bias), "dtype": self.dtype.name, "device": self.device,
             "first rows": [float(X.sum()), float(y.sum())], "truth": None if self.truth is None else _digest(self.truth),
         }  # fmt: skip
@@ -260,9 +260,10 @@ def _resumed(run: Run, checkpoint: str | os.PathLike[str]) -> State:
 
 def _schedule(step: float | str | Schedule) -> Schedule:
     if callable(step):
-        sizes = np.asarray(step(PROBES), dtype=float)
-        if sizes.shape != PROBES.shape or not np.isfinite(sizes).all() or (sizes < 0).any():
-            raise ArgumentError(f"step: of step numbers {PROBES.shape} it must make step sizes ≥ 0 of that shape, not {sizes}.")
+        sizes = np.asarray(step(COMPARED_STEPS), dtype=float)
+        if sizes.shape != COMPARED_STEPS.shape or not np.isfinite(sizes).all() or (sizes < 0).any():
+            shape = COMPARED_STEPS.shape
+            raise ArgumentError(f"step: of step numbers {shape} it must make step sizes ≥ 0 of that shape, not {sizes}.")
         return step
     if isinstance(step, str) or not 0 < step < math.inf:
         raise ArgumentError(f"step must be a positive number, a function of the step number, or 'stable', not {step!r}.")

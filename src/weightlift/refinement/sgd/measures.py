@@ -18,7 +18,7 @@ import numpy as np
 from weightlift.errors import ArgumentError, ShapeError
 
 SUMS = 8  # w e², w ē², and w times 1, q, q², y, q y, y² with q = ‖x‖² − d
-PANEL = 256  # estimates at a time: their products with 2,500 truths are 5 MB
+ESTIMATES = 256  # at a time: their products with 2,500 truths are 5 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,10 +104,10 @@ def nearest_weight_distance(estimate: np.ndarray, truth: np.ndarray) -> float:
     half_e, half_t = (0.5 * np.einsum("ij,ij->i", v, v) for v in (E, T))
     to_truth = np.empty(len(E), dtype=np.intp)
     to_estimate, best = np.zeros(len(T), dtype=np.intp), np.full(len(T), -np.inf)
-    for i in range(0, len(E), PANEL):
-        products = E[i : i + PANEL] @ T.T
-        to_truth[i : i + PANEL] = np.argmax(products - half_t, axis=1)
-        products -= half_e[i : i + PANEL, None]
+    for i in range(0, len(E), ESTIMATES):
+        products = E[i : i + ESTIMATES] @ T.T
+        to_truth[i : i + ESTIMATES] = np.argmax(products - half_t, axis=1)
+        products -= half_e[i : i + ESTIMATES, None]
         height = products.max(axis=0)
         better = np.flatnonzero(height > best)
         best[better] = height[better]
