@@ -6,7 +6,9 @@ what random units of the class have off the range of J are further ones:
 
     spare = rank (F − J (JᵀWJ)⁻¹JᵀWF),      F (n, m) random units at the fit's scale.
 
-Necessary, not sufficient. Cost  two passes of O(n p m).
+Necessary, not sufficient. Of few inputs all units of an analytic φ lie, to rounding, in a space of few dimensions, whatever the
+rows: then nothing is lost where the rows have as many as points between them have, and the two that exclude a rival.
+Cost  two passes of O(n p m).
 """
 
 from __future__ import annotations
@@ -25,17 +27,15 @@ from weightlift.rivals.cells import some_inputs
 from weightlift.rivals.finding import Finding, Outcome
 from weightlift.rivals.limits import LIMITS
 from weightlift.samples import Block, Samples, Sums
+from weightlift.samples import open as open_samples
 
 
 def spare_equations(samples: Samples, information: Information, *, rng: np.random.Generator) -> Finding | None:
     """None where the rows are enough; else a finding that says by how much they are not."""
-    gauge = information.gauge
-    features = random_units(some_inputs(samples), gauge, rng)
-    cross, _ = (to_numpy(s) for s in samples.fold(Projected(gauge, features, np.zeros((gauge.size, LIMITS.features)))))
-    undone = information.half_inverse @ (information.half_inverse.T @ cross)
-    _, gram = (to_numpy(s) for s in samples.fold(Projected(gauge, features, undone)))
-    spare = int(np.count_nonzero(np.linalg.eigvalsh(gram) > LIMITS.flat**2 * len(gram)))
-    if spare >= LIMITS.spare:
+    gauge, X = information.gauge, some_inputs(samples)
+    features = random_units(X, gauge, rng)
+    spare = _spare(samples, information, features, LIMITS.flat)
+    if spare >= LIMITS.spare or (spare >= LIMITS.excluding and spare >= _spare_between(X, gauge, features, rng)):
         return None
     p = gauge.size
     return Finding(
@@ -45,6 +45,24 @@ def spare_equations(samples: Samples, information: Information, *, rng: np.rando
         number=float(p + spare),
         limit=float(p + LIMITS.spare),
     )
+
+
+def _spare(samples: Samples, information: Information, features: Network, flat: float) -> int:
+    gauge = information.gauge
+    cross, _ = (to_numpy(s) for s in samples.fold(Projected(gauge, features, np.zeros((gauge.size, LIMITS.features)))))
+    undone = information.half_inverse @ (information.half_inverse.T @ cross)
+    _, gram = (to_numpy(s) for s in samples.fold(Projected(gauge, features, undone)))
+    return int(np.count_nonzero(np.linalg.eigvalsh(gram) > flat**2 * len(gram)))
+
+
+def _spare_between(X: np.ndarray, gauge: Gauge, features: Network, rng: np.random.Generator) -> int:
+    """The same at random points between pairs of the rows, no copies and of no levels: what they clearly have."""
+    size = max(len(X), LIMITS.between * (gauge.size + LIMITS.features))
+    i, j = rng.integers(len(X), size=(2, size))
+    t = rng.random((size, 1))
+    points = open_samples(X[i] + t * (X[j] - X[i]), np.zeros(size))
+    known = Information.of(points, gauge)
+    return _spare(points, known, features, LIMITS.clear * LIMITS.flat) if known.full_rank else LIMITS.features
 
 
 def random_units(X: np.ndarray, gauge: Gauge, rng: np.random.Generator) -> Network:

@@ -27,6 +27,9 @@ class Limits:
     programmes: int = 96  # linear programmes on new sides, 15 ms each; the rest counts as possible
     suspects: int = 1000  # of those sets, the ones whose cells leave other sides: 1 ms each
     spare: int = 8  # equations beyond the parameters: two exclude a rival, eight keep the conditioning
+    excluding: int = 2  # of them where φ is analytic and all rows of this spread have so few: the first excludes every rival
+    clear: float = 10.0  # times that size, which a part must have elsewhere to be missed
+    between: int = 4  # points a dimension that show how many there could be
     features: int = 24  # random units of the class that count the equations; three times what is asked for
     flat: float = 1e-7  # relative size below which a feature's part off the range of J is rounding
     shift: float = 200.0  # of an argument, up to which a φ of the user's own is compared with itself
