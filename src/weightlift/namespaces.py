@@ -24,6 +24,7 @@ PANEL = 16  # columns below which splitting a product costs more than it saves
 
 NUMPY = compat.array_namespace(np.zeros(1))
 device = compat.device
+FADING = np.errstate(under="ignore")  # decorates functions whose tails fade to zero: right, whatever the caller asks of NumPy
 
 
 def array_namespace(*arrays: Array) -> Namespace:

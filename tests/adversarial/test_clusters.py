@@ -1,4 +1,4 @@
-"""Workers of a cluster killed and stopped at random moments of a recovery: the same network, and no hang."""
+"""Workers of a cluster killed and stopped in every phase of a recovery: the same network, and no hang."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ import weightlift as wl
 from weightlift import samples
 
 pytestmark = pytest.mark.slow
-PARTS, TIMES = 4, 5  # twenty blows of each kind, in parts that may run side by side
+PHASES = ("samples", "moments", "refinement", "certificate", "rivals")  # the rooms whose statistics travel to the rows
+NEIGHBOURS = {"risk": "refinement", "evidence": "certificate"}
+TIMES = int(os.environ.get("WEIGHTLIFT_BLOWS", "4"))  # blows of one kind in one phase: twenty of each kind in all
 LONGEST = 300.0  # seconds of one recovery, restarts of its workers included
 
 
@@ -40,29 +42,50 @@ def cluster() -> Iterator[Any]:
         yield client
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+class Passes:
+    """The phase of every pass over the rows, and a blow that falls when the pass of a number has begun."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.phases: list[str] = []
+        self.blows: dict[int, threading.Timer] = {}
+        source = samples.dask.DaskSamples
+        plain = source._reduce
+
+        def reduced(rows: Any, task: Any) -> Any:
+            room = type(task.statistic).__module__.split(".")[1]
+            if (blow := self.blows.get(len(self.phases))) is not None:
+                blow.start()
+            self.phases.append(NEIGHBOURS.get(room, room))
+            return plain(rows, task)
+
+        monkeypatch.setattr(source, "_reduce", reduced)
+
+    def again(self, blows: dict[int, threading.Timer]) -> None:
+        self.phases, self.blows = [], blows
+
+
+@pytest.mark.parametrize("phase", PHASES)
 @pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGSTOP])
-def test_a_worker_is_hit_at_any_moment(blow: signal.Signals, part: int) -> None:
+def test_a_worker_is_hit_in_every_phase(monkeypatch: pytest.MonkeyPatch, blow: signal.Signals, phase: str) -> None:
     """A fresh cluster every time: what a nanny makes of the one that was hit is Dask's business."""
     da = optional("dask.array")
     truth = wl.teachers.conditioned(8, 2, activation="relu", rng=0)
     X, y = wl.draw(truth, 1500, rng=1)
     dX, dy = da.from_array(X, chunks=(500, 8)), da.from_array(y, chunks=500)
+    passes = Passes(monkeypatch)
 
     def recover(client: Any) -> wl.Recovery:
         return wl.recover(samples.dask.open(dX, dy, client=client), n_units=2, method="tensor", rng=3)
 
-    with cluster() as client:
-        recover(client)
-        began = time.monotonic()
-        expected = recover(client)
-        seconds = time.monotonic() - began
-    rng = random.Random(100 * part + int(blow))
+    expected = recover(None)
+    assert set(passes.phases) == set(PHASES)
+    moments = [number for number, found in enumerate(passes.phases) if found == phase]
+    rng = random.Random(100 * PHASES.index(phase) + int(blow))
     for _ in range(TIMES):
         with cluster() as client:
             victim = int(rng.choice(list(client.run(os.getpid).values())))
-            timer = threading.Timer(rng.uniform(0.0, seconds), hit, (victim, blow))
-            timer.start()
+            timer = threading.Timer(rng.uniform(0.0, 0.03), hit, (victim, blow))
+            passes.again({rng.choice(moments): timer})
             began = time.monotonic()
             found = recover(client)
             assert time.monotonic() - began < LONGEST

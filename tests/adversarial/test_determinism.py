@@ -10,59 +10,17 @@ import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.adversarial.calls import CALLS, NOISY, TRUTH, X, Y, public
 from tests.conftest import optional
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import weightlift as wl
-from weightlift import decomposition, diagnose, initialization, learning, refinement, samples
-
-TRUTH = wl.teachers.conditioned(5, 2, activation="relu", rng=0)
-X, Y = wl.draw(TRUTH, 400, rng=1)
-NOISY = Y + 0.05 * np.random.default_rng(2).normal(size=400)
-BOX = wl.teachers.biased(4, 2, rng=0)
-SQUARED = wl.teachers.conditioned(5, 2, activation="squared_relu", rng=0)
-Z, T = wl.draw(SQUARED, 4000, rng=1)
-TENSOR = np.einsum("ai,bi,ci->abc", *3 * [np.random.default_rng(0).normal(size=(4, 3))])
-
-ENTRIES: dict[str, Callable[[], Any]] = {
-    "draw": lambda: wl.draw(TRUTH, 20, noise_std=0.1, rng=3),
-    "teachers.conditioned": lambda: wl.teachers.conditioned(5, 3, rng=3),
-    "teachers.haar": lambda: wl.teachers.haar(5, 3, rng=3),
-    "teachers.biased": lambda: wl.teachers.biased(5, 3, rng=3),
-    "teachers.smoothed": lambda: wl.teachers.smoothed(TRUTH, 0.1, rng=3),
-    "recover, moments": lambda: wl.recover(Z, T, n_units=2, activation="squared_relu", method="tensor", rng=3),
-    "recover, search": lambda: wl.recover(X[:60], Y[:60], n_units=2, method="search", rng=3),
-    "recover, noise": lambda: wl.recover(X, NOISY, n_units=2, rng=3),
-    "recover, biases": lambda: wl.recover(X, Y, n_units=2, bias=True, offset=True, rng=3),
-    "recover, auto": lambda: wl.recover(X, Y, n_units="auto", rng=3),
-    "recover, outputs": lambda: wl.recover(X, np.stack([Y, 2 * Y], 1), n_units=2, linear="auto", rng=3),
-    "certify": lambda: wl.certify(TRUTH, X, Y, rng=3),
-    "certify, noise": lambda: wl.certify(wl.recover(X, NOISY, n_units=2).network, X, NOISY, rng=3),
-    "extract": lambda: wl.extract(BOX.predict, 4, rng=3).network,
-    "regressor": lambda: wl.OneHiddenLayerRegressor(2, random_state=3).fit(X, Y).predict(X[:9]),
-    "classifier": lambda: wl.OneHiddenLayerClassifier(2, random_state=3).fit(X, 1 / (1 + np.exp(-Y))).predict_proba(X[:9]),
-    "decompose": lambda: wl.decompose(TENSOR, 3, rng=3),
-    "decompose, jennrich": lambda: wl.decompose(TENSOR, 3, method="jennrich", rng=3),
-    "decompose, power": lambda: decomposition.decompose(TENSOR, 3, method="power", rng=3),
-    "match": lambda: wl.match(TRUTH, wl.teachers.smoothed(TRUTH, 0.1, rng=3)),
-    "distance": lambda: wl.distance(TRUTH, wl.teachers.smoothed(TRUTH, 0.1, rng=3)),
-    "diagnose.shape": lambda: diagnose.shape(20, 5),
-    "diagnose.data": lambda: diagnose.data(X, Y, n_units=2, rng=3),
-    "learn_1nn": lambda: learning.learn_1nn(Z, T, n_units=2, activation="squared_relu", iterations=20, rng=3),
-    "tensor_init": lambda: initialization.tensor_init(samples.open(Z, T), 2, wl.activations.squared_relu, rng=gen()),
-    "sgd": lambda: refinement.sgd(samples.open(X, Y), wl.Network(TRUTH.W + 0.1, TRUTH.a), step=1e-3),
-    "gauss_newton": lambda: refinement.gauss_newton(samples.open(X, NOISY), TRUTH, free="Wa", iterations=5).network,
-    "split": lambda: samples.open(X, Y).split(0.3, 0.7, seed=3)[0].persist(),
-    "fold": lambda: samples.open(X, Y).fold(samples.Covariance(5)),
-}
-
-
-def gen() -> np.random.Generator:
-    return np.random.default_rng(3)
+from weightlift import refinement, samples
 
 
 def bits(value: Any) -> str:
@@ -107,17 +65,21 @@ class World:
         return f"World({vars(self)})"
 
 
-@pytest.mark.parametrize("name", ENTRIES)
+@pytest.mark.parametrize("name", CALLS)
 @pytest.mark.filterwarnings("ignore::weightlift.errors.NotCertifiedWarning", "ignore::weightlift.errors.DataWarning")
 def test_the_same_bits_twice_and_the_world_as_it_was(name: str) -> None:
-    ENTRIES[name]()  # loads what it needs
+    CALLS[name]()  # loads what it needs
     before = World()
-    first = bits(ENTRIES[name]())
+    first = bits(CALLS[name]())
     np.random.seed(99)  # noqa: NPY002
     moved = World()
-    assert bits(ENTRIES[name]()) == first
+    assert bits(CALLS[name]()) == first
     assert World() == moved
     assert vars(moved) | {"random": ""} == vars(before) | {"random": ""}
+
+
+def test_every_public_entry_point_is_called() -> None:
+    assert public() <= set(CALLS)
 
 
 def test_the_digest_sees_every_number() -> None:
@@ -170,6 +132,52 @@ def test_chunks_of_dask_do_not_matter(problem: str) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9, err_msg=f"{rows}")
 
 
+@pytest.mark.parametrize("problem", ["exact", "noisy"])
+def test_parquet_is_as_good_as_memory(problem: str, tmp_path: Path) -> None:
+    pa, pq = optional("pyarrow"), optional("pyarrow.parquet")
+    A, y, options = PROBLEMS[problem]
+    expected = recovered(A, y, **options)
+    for rows in (400, 61):
+        path = tmp_path / f"{rows}.parquet"
+        pq.write_table(pa.table({**{f"x{i}": A[:, i] for i in range(5)}, "y": y}), path, row_group_size=rows)
+        found = recovered(samples.open(path, target="y"), **options)
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9, err_msg=f"{rows}")
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_a_recovery_is_the_same_with_two_threads(problem: str) -> None:
+    A, y, options = PROBLEMS[problem]
+    with threadpool_limits(limits=1):
+        expected = recovered(A, y, **options)
+    with threadpool_limits(limits=2):
+        np.testing.assert_allclose(recovered(A, y, **options), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_several_outputs_in_any_order() -> None:
+    """Rows, and the outputs themselves, whose weights come back in the same order."""
+    truth = wl.teachers.several(wl.teachers.biased(5, 2, activation="tanh", rng=0), 3, rng=1)
+    A, y = wl.draw(truth, 300, rng=2)
+    order, outputs = np.random.default_rng(5).permutation(300), np.array([2, 0, 1])
+    found = [
+        wl.recover(B, z, n_units=2, activation="tanh", bias=True, rng=3).network
+        for B, z in ((A, y), (A[order], y[order]), (A, y[:, outputs]))
+    ]
+    units = [wl.match(net.output(0 if i < 2 else 1), truth.output(0)) for i, net in enumerate(found)]
+    assert max(match.max_error for match in units) < 1e-9
+    for net, chosen in zip(found, (slice(None), slice(None), outputs), strict=True):
+        np.testing.assert_allclose(net.predict(A), truth.predict(A)[:, chosen], rtol=1e-9, atol=1e-9)
+
+
+def test_an_estimator_does_not_see_the_order_of_its_rows() -> None:
+    order = np.random.default_rng(5).permutation(400)
+    found = [
+        wl.OneHiddenLayerRegressor(2, random_state=3).fit(A, y).predict(X[:50])
+        for A, y in ((X, NOISY), (X[order], NOISY[order]), (np.asfortranarray(X), NOISY))
+    ]
+    for other in found[1:]:
+        np.testing.assert_allclose(other, found[0], rtol=1e-9, atol=1e-9)
+
+
 def test_the_number_of_threads_does_not_matter() -> None:
     """Above the size up to which one thread is used anyway: the answers agree to 1e-9, and have the same bits at one number."""
     truth = wl.teachers.conditioned(60, 2, activation="relu", rng=0)
@@ -186,34 +194,62 @@ def test_the_number_of_threads_does_not_matter() -> None:
     np.testing.assert_allclose(answers[2][0], answers[1][0], rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.filterwarnings("ignore::weightlift.errors.NotCertifiedWarning")
-def test_eight_fits_at_once_give_what_one_gives_alone() -> None:
-    """And leave everything as it was, though each of them limits the threads and silences NumPy meanwhile."""
-    seeds = range(8)
-    alone = [bits(wl.recover(X[:80], Y[:80], n_units=2, rng=seed).network) for seed in seeds]
-    before, together, failures = World(), dict[int, str](), list[BaseException]()
+def at_once(calls: list[Callable[[], Any]]) -> list[str]:
+    """The bits of every call, each in a thread of its own."""
+    found, failures = dict[int, str](), list[BaseException]()
 
-    def fit(seed: int) -> None:
+    def run(number: int) -> None:
         try:
-            together[seed] = bits(wl.recover(X[:80], Y[:80], n_units=2, rng=seed).network)
+            found[number] = bits(calls[number]())
         except BaseException as error:
             failures.append(error)
 
-    threads = [threading.Thread(target=fit, args=(seed,)) for seed in seeds]
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(len(calls))]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert not failures
-    assert [together[seed] for seed in seeds] == alone
+    return [found[number] for number in range(len(calls))]
+
+
+EIGHT = {
+    "one problem": [lambda seed=seed: wl.recover(X[:80], Y[:80], n_units=2, rng=seed).network for seed in range(8)],
+    "eight doors": [
+        CALLS[name]
+        for name in (
+            "recover, noise", "recover, tanh", "recover, outputs", "certify", "extract",
+            "OneHiddenLayerRegressor", "decompose", "learning.learn_1nn",
+        )
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("calls", EIGHT)
+@pytest.mark.filterwarnings("ignore::weightlift.errors.NotCertifiedWarning", "ignore::weightlift.errors.DataWarning")
+def test_eight_fits_at_once_give_what_one_gives_alone(calls: str) -> None:
+    """And leave everything as it was, though each of them limits the threads and silences NumPy meanwhile."""
+    alone = [bits(call()) for call in EIGHT[calls]]
+    before = World()
+    assert at_once(EIGHT[calls]) == alone
     assert World() == before
 
 
-@pytest.mark.parametrize("name", ENTRIES)
+@pytest.mark.parametrize("name", CALLS)
 @pytest.mark.filterwarnings("ignore::weightlift.errors.NotCertifiedWarning", "ignore::weightlift.errors.DataWarning")
 def test_numpy_may_be_told_to_raise(name: str) -> None:
     """A caller who wants every overflow, division by zero and underflow raised gets the same answer, and no error."""
-    expected = bits(ENTRIES[name]())
+    expected = bits(CALLS[name]())
     with np.errstate(all="raise"):
-        assert bits(ENTRIES[name]()) == expected
+        assert bits(CALLS[name]()) == expected
         assert set(np.geterr().values()) == {"raise"}
+
+
+@pytest.mark.parametrize("phi", wl.activations.examples(), ids=lambda phi: phi.name)
+def test_tails_may_fade_where_numpy_raises(phi: wl.activations.Activation) -> None:
+    """Far from the kinks values and slopes vanish below the least number: that is right, and no error."""
+    z = np.concatenate([side * np.geomspace(1e-3, 3e3, 200) for side in (-1.0, 1.0)])
+    with np.errstate(under="raise"):
+        found = [phi(z), phi.derivative(z), phi.second_derivative(z), phi.hermites(4, [0.01, 1.0, 30.0], [-9.0, 0.0, 40.0])]
+    for value, again in zip(found, (phi(z), phi.derivative(z), phi.second_derivative(z)), strict=False):
+        np.testing.assert_array_equal(value, again)

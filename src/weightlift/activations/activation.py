@@ -23,7 +23,7 @@ import numpy as np
 
 from weightlift.activations.quadrature import Function, Quadrature, root_factorial
 from weightlift.errors import ArgumentError, NotFiniteError
-from weightlift.namespaces import Array, is_array, to_numpy
+from weightlift.namespaces import FADING, Array, is_array, to_numpy
 
 Reflection = tuple[int, tuple[float, ...]]
 ClosedForm = Callable[[int, Any, Any], Any]  # (order, scale, offset) -> E φ(σz+b) He_order(z)
@@ -114,6 +114,7 @@ class Activation:
         roots = np.array([root_factorial(k) for k in range(max_order + 1)])
         return np.asarray(normalized * roots.reshape(-1, *(1,) * (normalized.ndim - 1)))
 
+    @FADING
     def hermite_normalized(self, max_order: int, scale: Any = 1.0, offset: Any = 0.0) -> np.ndarray:
         """E φ(σz+b) h_k(z), h_k = He_k/√k!, for k = 0 … max_order along the first axis; none exceeds (E φ²)^½.
 
@@ -161,6 +162,7 @@ class Activation:
         """β_q(σ) = E φ′(σz)² z^q, σ the scale  [zhong2017, Property 3.2]."""
         return self._derivative_moment(2, _order(q, "q"), _scales(scale))
 
+    @FADING
     def rho(self, scale: Any = 1.0) -> np.ndarray:
         """ρ(σ) = min{β₀−α₀²−α₁², β₂−α₁²−α₂², α₀α₂−α₁²}, positive for a non-linear φ; σ is scale  [zhong2017, Property 3.2]."""
         sigma = _scales(scale)
@@ -172,6 +174,7 @@ class Activation:
         terms[2] = alpha[0] * alpha[2] - alpha[1] ** 2
         return np.asarray(np.min(terms, axis=0))[()]
 
+    @FADING
     def _derivative_moment(self, power: int, q: int, sigma: np.ndarray) -> np.ndarray:
         moments = np.full(sigma.shape, float(self.derivative(np.zeros(1))[0]) ** power * _normal_moment(q))
         moving = sigma > 0.0

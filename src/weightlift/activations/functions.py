@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 
 from weightlift import namespaces
-from weightlift.namespaces import Array, array_namespace
+from weightlift.namespaces import FADING, Array, array_namespace
 
 
 def zero(z: Array) -> Array:
@@ -80,18 +80,21 @@ class Horner:
         return Horner(tuple(j * c for j, c in enumerate(self.coefficients))[1:] or (0.0,))
 
 
+@FADING
 def sigmoid(z: Array) -> Array:
     xp = array_namespace(z)
     e = xp.exp(-xp.abs(z))
     return xp.where(z > 0, xp.ones_like(z), e) / (1.0 + e)
 
 
+@FADING
 def sigmoid_derivative(z: Array) -> Array:
     xp = array_namespace(z)
     e = xp.exp(-xp.abs(z))
     return e / ((1.0 + e) * (1.0 + e))
 
 
+@FADING
 def sigmoid_second_derivative(z: Array) -> Array:
     return -sigmoid_derivative(z) * array_namespace(z).tanh(0.5 * z)
 
@@ -100,14 +103,17 @@ def tanh(z: Array) -> Array:
     return array_namespace(z).tanh(z)
 
 
+@FADING
 def tanh_derivative(z: Array) -> Array:
     return 4.0 * sigmoid_derivative(2.0 * z)
 
 
+@FADING
 def tanh_second_derivative(z: Array) -> Array:
     return -2.0 * tanh(z) * tanh_derivative(z)
 
 
+@FADING
 def softplus(z: Array) -> Array:
     xp = array_namespace(z)
     return relu(z) + xp.log1p(xp.exp(-xp.abs(z)))
@@ -117,44 +123,54 @@ def erf(z: Array) -> Array:
     return namespaces.erf(z)
 
 
+@FADING
 def erf_derivative(z: Array) -> Array:
     return 2.0 / math.sqrt(math.pi) * array_namespace(z).exp(-z * z)
 
 
+@FADING
 def erf_second_derivative(z: Array) -> Array:
     return -2.0 * z * erf_derivative(z)
 
 
+@FADING
 def gelu(z: Array) -> Array:
     return z * normal_distribution(z)
 
 
+@FADING
 def gelu_derivative(z: Array) -> Array:
     return normal_distribution(z) + z * bell(z)
 
 
+@FADING
 def gelu_second_derivative(z: Array) -> Array:
     return (2.0 - z * z) * bell(z)
 
 
+@FADING
 def normal_distribution(z: Array) -> Array:
     """Φ(z) = ½ erfc(−z/√2)."""
     return 0.5 * namespaces.erfc(-math.sqrt(0.5) * z)
 
 
+@FADING
 def bell(z: Array) -> Array:
     """The normal density e^{−z²/2}/√(2π)."""
     return 1.0 / math.sqrt(2.0 * math.pi) * array_namespace(z).exp(-0.5 * z * z)
 
 
+@FADING
 def silu(z: Array) -> Array:
     return z * sigmoid(z)
 
 
+@FADING
 def silu_derivative(z: Array) -> Array:
     return sigmoid(z) + z * sigmoid_derivative(z)
 
 
+@FADING
 def silu_second_derivative(z: Array) -> Array:
     return sigmoid_derivative(z) * (2.0 - z * array_namespace(z).tanh(0.5 * z))
 
@@ -166,6 +182,7 @@ class Elu:
     alpha: float
     order: int = 0
 
+    @FADING
     def __call__(self, z: Array) -> Array:
         xp = array_namespace(z)
         below = -relu(-z)

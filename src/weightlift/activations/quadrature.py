@@ -21,7 +21,7 @@ import numpy as np
 from weightlift import hermite
 from weightlift.activations.limits import LIMITS
 from weightlift.errors import ActivationError, ArgumentError
-from weightlift.namespaces import Array
+from weightlift.namespaces import FADING, Array
 
 Function = Callable[[Array], Array]
 Integrand = Callable[..., Sequence[np.ndarray]]  # (z, u, *columns of parameters) -> arrays of z's shape
@@ -140,6 +140,7 @@ def _panels(scale: np.ndarray, offset: np.ndarray, kinks: tuple[float, ...]) -> 
     return z[:, :-1], u[:, :-1], np.where(near, np.diff(u, axis=1), sigma * np.diff(z, axis=1))
 
 
+@FADING
 def _composite_rule(
     integrand: Integrand,
     outputs: int,
@@ -179,11 +180,13 @@ def root_factorial(k: int) -> float:
     return math.isqrt(math.factorial(k) << 128) / 2**64
 
 
+@FADING
 def normal_density(z: np.ndarray) -> np.ndarray:
     density: np.ndarray = np.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
     return density
 
 
+@FADING
 def damped_hermites(max_order: int, v: np.ndarray) -> np.ndarray:
     """h_n(v) e^{−v²/2}/√(2π) for n = 0 … max_order; damped twice, |h_n(v)| e^{−v²/4} neither overflows nor vanishes early."""
     v = np.clip(v, -LIMITS.clip, LIMITS.clip)

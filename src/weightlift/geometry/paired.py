@@ -34,6 +34,7 @@ from weightlift.geometry.units import (
     power_hermites,
     split,
 )
+from weightlift.namespaces import FADING
 
 
 @dataclass(frozen=True)
@@ -169,6 +170,7 @@ def _homogeneous_energy(pairs: UnitPairs, gram: np.ndarray, gaps: np.ndarray) ->
     return np.maximum(np.where(close, near, plain), 0.0), terms * (ROUNDING * terms + EPS * pairs.sizes)
 
 
+@FADING
 def _opposite(q: int, b: np.ndarray, c: np.ndarray, angle: np.ndarray) -> np.ndarray:
     """R_q = E |U|^q |V|^q 1{UV < 0}, q ≤ 2, for U = u + b, V = v + c of correlation ρ = cos(angle), |b − c| ≤ 1, angle ≤ 1/2.
 

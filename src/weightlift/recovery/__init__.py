@@ -111,7 +111,7 @@ def recovered(samples: Samples, request: Request, rng: np.random.Generator) -> R
     if request.linear is not False or samples.n_outputs is not None:
         return _general(samples, request, rng)
     budget, watch = request.budget(), Watch(request, time.perf_counter())
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"), threads(samples):
+    with np.errstate(all="ignore"), threads(samples):
         problem = Problem.of(samples, request, rng)
         if request.n_units == "auto":
             found = _auto(problem, budget, watch, rng)

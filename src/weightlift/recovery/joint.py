@@ -141,7 +141,7 @@ def _explained_by(problem: JointProblem, width: int, budget: Budget) -> bool:
     """Whether a search of that width ends in an exact fit."""
     standard = _standardized(problem.rows, problem.model)
     seen = _some(standard.rows, width, problem)
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"), few_threads(problem.rows, width):
+    with np.errstate(all="ignore"), few_threads(problem.rows, width):
         found = joint_candidates(seen, width, problem.activation, problem.model, budget=budget, rng=problem.rng)
         best = next(c for c in found if problem.exact(c.risk) or c.ending is not None)
         network = _refined(problem, standard, problem.rows, best.network, whole=seen is standard.rows)
@@ -168,7 +168,7 @@ def of_width(problem: JointProblem, width: int, budget: Budget, callback: Callba
     divisions += [Division("joint search on all rows", problem.rows, None)] if held else []
     answers: list[tuple[Network, Certificate]] = []
     stages: list[StageReport] = []
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"), few_threads(problem.rows, width):
+    with np.errstate(all="ignore"), few_threads(problem.rows, width):
         for number, division in enumerate(divisions, 1):
             network, certificate, report = _searched(problem, division, width, budget, callback)
             answers.append((network, certificate))
