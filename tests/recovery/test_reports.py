@@ -34,6 +34,18 @@ def test_a_recovery_is_shown_with_stages_evidence_and_trials():
         found.inference()
 
 
+def test_a_reason_is_told_once():
+    net = wl.Network(np.eye(3)[:, :2])
+    spent = "the work was spent; raise max_work"
+    idle = [StageReport("tensor start", k, 0, 0.0, 1, np.nan, f"not used: {k} units take more rows") for k in (1, 2)]
+    ran = [StageReport("search", k, 8, 100.0, 9, 0.1, spent) for k in (1, 2)]
+    end = StageReport("Gauss–Newton", 2, 1, 3.0, 5, 0.1, "FAILED: The residual has structure left.")
+    found = Recovery(net, wl.certify(net, *wl.draw(net, 80, rng=0)), (idle[0], ran[0], idle[1], ran[1], end))
+    told = [(idle[0], idle[0].outcome), (ran[0], spent), (ran[1], "the work was spent"), (end, "FAILED")]
+    assert found.told() == told
+    assert str(found).count("units take more rows") == found.stages_html().count("units take more rows") == 1
+
+
 def test_standard_errors_are_those_of_the_network_on_its_rows():
     truth = wl.teachers.conditioned(4, 2, activation="tanh", rng=0)
     X, y = wl.draw(truth, 400, noise_std=0.05, rng=1)

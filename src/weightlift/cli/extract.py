@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -57,15 +58,15 @@ def extract(
         check_output(out, force=force, suffixes=SUFFIXES)
     width: int | str = int(units) if units.isdecimal() else units
     oracle = _oracle(model)
-    asked = [0]  # queries so far
+    asked, most, found = [0], f" of at most {budget:,}" if budget else "", None  # queries so far
     with working("extracting") as told:
         import weightlift as wl
 
         def progress(queries: int) -> None:
             asked[0] = queries
-            told.show(f"{queries} queries")
+            told.show(f"{queries:,}{most} queries")
 
-        try:
+        with suppress(KeyboardInterrupt):
             found = wl.extract(
                 oracle,
                 inputs,
@@ -81,9 +82,9 @@ def extract(
                 callback=progress,
                 rng=seed,
             )
-        except KeyboardInterrupt:
-            typer.echo(_kept(asked[0], journal), err=True)
-            raise typer.Exit(INTERRUPTED) from None
+    if found is None:
+        typer.echo(_kept(asked[0], journal), err=True)
+        raise typer.Exit(INTERRUPTED)
     unwritten = None if out is None else failure(lambda: found.network.save(out))
     if as_json:
         print_json(_json(found, None if unwritten else out))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -76,8 +77,8 @@ def recover(
     with working("recovering") as told:
         import weightlift as wl
 
-        began = time.perf_counter()
-        try:
+        began, found = time.perf_counter(), None
+        with suppress(KeyboardInterrupt):
             found = wl.recover(
                 rows,
                 n_units=width,
@@ -91,10 +92,10 @@ def recover(
                 explore=explore,
                 rng=seed,
             )
-        except KeyboardInterrupt:
-            typer.echo(_kept(told, rows.columns, out), err=True)
-            raise typer.Exit(INTERRUPTED) from None
         seconds = time.perf_counter() - began
+    if found is None:
+        typer.echo(_kept(told, rows.columns, out), err=True)
+        raise typer.Exit(INTERRUPTED)
     written, unwritten = _written(found, out, report)
     if as_json:
         print_json({**_json(found, seconds, with_summary=summary), "rows": rows.n, "file": written[0], "report": written[1]})
@@ -146,7 +147,7 @@ def _kept(told: Remembered, columns: Columns, out: Path | None) -> str:
     last, best = told.last, told.best
     if last is None or best is None or best.network is None:
         return "Interrupted before there was a network; nothing was kept."
-    where = f"Interrupted after {last.seconds:.0f} s in {last.stage} {last.start}, best risk {best.best_risk:.1e}"
+    where = f"Interrupted after {last.seconds:.0f} s in {last.stage}, best risk {best.best_risk:.1e}"
     if out is None:
         return f"{where}; nothing was kept. --out NET keeps the best network so far."
     best.network.save(out, inputs=columns.inputs, outputs=columns.outputs)

@@ -62,9 +62,9 @@ def stage_table(recovery: Recovery, seconds: float) -> Table:
     for name in ("units", "starts", "work", "passes", "risk"):
         table.add_column(name, justify="right")
     table.add_column("outcome", overflow="fold")
-    for s in recovery.stages:
+    for s, ended in recovery.told():
         risk = "–" if s.risk != s.risk else f"{s.risk:.1e}"
-        table.add_row(s.name, f"{s.width}", f"{s.starts}", f"{s.work:.0f}", f"{s.passes}", risk, escape(s.outcome_in_brief))
+        table.add_row(s.name, f"{s.width}", f"{s.starts}", f"{s.work:.0f}", f"{s.passes}", risk, escape(ended))
     table.caption = "work: Gauss–Newton steps of one start; risk: E r² / E y²"
     return table
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 from dataclasses import dataclass, field
 
 from weightlift import markup
@@ -101,9 +102,20 @@ class Recovery:
         """
         importlib.import_module("weightlift.report").write(self, path)
 
+    def told(self) -> list[tuple[StageReport, str]]:
+        """The stages and how they ended, each reason once in full; without those that did not run for a reason told before."""
+        known: set[str] = set()
+        found = []
+        for stage in self.stages:
+            kind = re.split("[:;]", stage.outcome)[0]
+            if kind not in known or stage.starts:
+                found.append((stage, kind if kind in known else stage.outcome_in_brief))
+            known.add(kind)
+        return found
+
     def stages_html(self) -> str:
         """What each stage cost and how it ended, and what else was tried."""
-        rows = [(s.name, s.width, s.starts, s.work, s.passes, s.seconds, s.risk, s.outcome_in_brief) for s in self.stages]
+        rows = [(s.name, s.width, s.starts, s.work, s.passes, s.seconds, s.risk, ended) for s, ended in self.told()]
         head = ["stage", "units", "starts", "work", "passes", "seconds", "risk", "outcome"]
         shown = markup.table(head, rows, words=["stage", "outcome"])
         shown += markup.listing(self.width_evidence)
@@ -126,12 +138,11 @@ class Recovery:
     def __str__(self) -> str:
         lines = [f"{self.network!r}: {self.certificate.status.name}", *(f"  {r}" for r in self.certificate.reasons)]
         columns = ("units", "starts", "work", "passes", "seconds", "risk")
-        width = max(len("stage"), *(len(s.name) for s in self.stages)) + 2 if self.stages else 34
+        width = max([len("stage"), *(len(s.name) for s in self.stages)]) + 2
         header = f"  {'stage':<{width}}" + "".join(f"{name:>9}" for name in columns) + "  outcome"
-        numbers = [
-            f"  {s.name:<{width}}{s.width:>9}{s.starts:>9}{s.work:>9.0f}{s.passes:>9}{s.seconds:>9.2f}{s.risk:>9.1e}"
-            for s in self.stages
+        rows = [
+            f"  {s.name:<{width}}{s.width:>9}{s.starts:>9}{s.work:>9.0f}{s.passes:>9}{s.seconds:>9.2f}{s.risk:>9.1e}  {ended}"
+            for s, ended in self.told()
         ]
-        rows = [f"{line}  {s.outcome_in_brief}" for line, s in zip(numbers, self.stages, strict=True)]
         explored = ["  tried:", *(f"    {trial}" for trial in self.trials)] if self.trials else []
         return "\n".join([*lines, header, *rows, *(f"  {e}" for e in self.width_evidence), *explored])

@@ -37,7 +37,8 @@ class Event:
         risk = f", best risk {self.best_risk:.1e}" if math.isfinite(self.best_risk) else ""
         left = self.seconds * (1 - self.share) / self.share if self.share > 0 else math.inf
         pace = f", at most {left:.0f} s left" if left < 1e6 else ""
-        return f"{self.stage} {self.start}{risk}, {100 * self.share:.0f} % of the budget{pace}"
+        start = f", start {self.start}" if self.start else ""
+        return f"{self.stage}{start}{risk}, {100 * self.share:.0f} % of the budget{pace}"
 
 
 Callback = Callable[[Event], object]
