@@ -1,13 +1,14 @@
 """Analytic φ: rows that leave no other function, and the identities by which units may be others."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from weightlift import Network, activations
+from weightlift import Network, Status, activations, certify
 from weightlift.evidence.gauge import Gauge
-from weightlift.rivals.analytic import examine_analytic, identity, period
+from weightlift.rivals.analytic import examine_analytic, identity, period, shift
 from weightlift.rivals.finding import Outcome
 
 EXPONENTIAL = activations.custom("exponential", np.exp, np.exp, analytic=True)
@@ -52,3 +53,20 @@ def test_units_of_an_exponential_are_found_to_be_others():
     assert examine_analytic(50, gauge(EXPONENTIAL, bias=True)).outcome is Outcome.FOUND  # e^{z + β} is a multiple of e^z
     parallel = gauge("sine", W=((1.0, 2.0), (0.5, 1.0), (0.0, 0.0)))
     assert examine_analytic(50, parallel).outcome is Outcome.UNEXAMINED
+
+
+def test_a_sine_repeats_and_its_certificate_says_so(seed):
+    """sin(z + nπ) = ±sin z: an answer with another multiple in a bias is within the claim, which says so."""
+    rng = np.random.default_rng(seed)
+    truth = Network(rng.standard_normal((2, 2)), rng.standard_normal(2), rng.standard_normal(2), activation="sine")
+    assert shift(truth.activation) == (pytest.approx(np.pi), -1)
+    assert period(truth.activation) == pytest.approx(2 * np.pi)
+    assert shift(Network([[1.0]], activation="tanh").activation) is None
+    X = rng.standard_normal((120, 2))
+    found = replace(truth, b=truth.b + np.pi * np.array([1, -2]), a=truth.a * np.array([-1.0, 1.0]))
+    certificate = certify(found, X, truth.predict(X), bias=True)
+    assert certificate.status is Status.EXACT, str(certificate)
+    assert any("multiples of 3.142" in line for line in certificate.symmetries)
+    assert certificate.locate(truth)[0].all()
+    assert not certificate.locate(replace(truth, b=truth.b + 0.5 * np.pi))[0].any()
+    assert not certificate.locate(replace(truth, a=-truth.a))[0].any()

@@ -22,26 +22,27 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from weightlift.certificate.classes import assumptions, symmetries
 from weightlift.certificate.heldout import HeldOut, fresh_rows
 from weightlift.certificate.joint_confirmation import confirmed_jointly
+from weightlift.certificate.joint_standard import StandardForm
 from weightlift.certificate.joint_statistical import certify_noisy
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.precision import hardly_determined, separation
-from weightlift.certificate.statement import Kind, Statement, Topic, assumed, from_a_density, named, of_finding, power
+from weightlift.certificate.statement import Kind, Statement, Topic, assumed, named, of_finding
 from weightlift.certificate.status import Certificate, Evidence
-from weightlift.errors import SingularError
 from weightlift.evidence.gauge import Gauge
 from weightlift.identifiability import rows_needed
 from weightlift.namespaces import array_namespace, as_like, to_numpy
 from weightlift.network import Network
-from weightlift.refinement.variable_projection import Features, Hidden, JointEquations, Model
+from weightlift.refinement.variable_projection import Model
 from weightlift.rivals import Finding, Outcome, examine, examine_beside_linear
-from weightlift.rivals.cells import Draws, independent_rows, some_inputs
+from weightlift.rivals.cells import Draws, OwnTargets, independent_rows, some_inputs
 from weightlift.rivals.discrete import discrete_columns
 from weightlift.rivals.equations import random_units
 from weightlift.rivals.finding import DENSITY
 from weightlift.rivals.limits import LIMITS as RIVALS
-from weightlift.samples import Block, Samples, Standardized, Sums
+from weightlift.samples import Block, Samples, Sums
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -73,8 +74,8 @@ def certify_joint(
             rounding_level=fitted.level,
             heldout_rows=held.rows,
         )
-        blank = Certificate(network, model.bias, model.offset, _assumptions(network, model), evidence)
-        blank = replace(blank, symmetries=_symmetries(network))
+        lines = assumptions(network, model)
+        blank = Certificate(network, model.bias, model.offset, lines, evidence, symmetries=symmetries(network))
         if not fitted.level <= LIMITS.rounding:
             if not network.n_units or not math.isfinite(fitted.residual):
                 return blank.adding(_unexplained(fitted))
@@ -84,41 +85,42 @@ def certify_joint(
             lines = (agreement, _line(model, distinct, samples.d), *([] if told is None else [told]), *blank.statements)
             return replace(blank, evidence=replace(evidence, disagreement=share), precision=np.zeros(0), statements=lines)
         sides, needed = to_numpy(samples.fold(Sides(network))[0]), _needed(network, model)
-        information = JointInformation.of(network, samples, model)
-        precision = information.precision(math.sqrt(fitted.error))
+        form = StandardForm.of(network, samples, model, explained=True)
+        precision = form.precision(fitted.errors)
         known = (
             agreement,
             _enough(needed, distinct),
             *_spare(_equations(network, model, some_inputs(samples), needed, rng), needed),
-            _determined(information),
+            form.determined(),
             _precise(gauge, precision),
             *_on_both_sides(network, model, sides),
-            *_confirmed(network, samples, model, precision, rng),
+            *_confirmed(form, precision, rng),
             *([] if told is None else [told]),
             *_rivals(network, model, samples, gauge, distinct, held, rng),
         )
-        evidence = replace(evidence, condition=information.condition, least_eigenvalue=information.least, disagreement=share)
+        evidence = replace(evidence, condition=form.information.condition, disagreement=share)
         return replace(blank, evidence=evidence, precision=precision, statements=(*known, *blank.statements))
 
 
 @dataclass(frozen=True)
 class JointAgreement:
-    """Rows with positive weight, the largest |r| and |r|/B, and Σ (|r| + B)², B a bound on the rounding errors of f(x) − y."""
+    """Rows with positive weight, the largest |r| and |r|/B, and Σ w (|r| + B)² (m,), B a bound on the rounding errors of
+    f(x) − y."""
 
     rows: int
     residual: float
     level: float
-    error: float
+    errors: np.ndarray
 
     @classmethod
     def of(cls, network: Network, samples: Samples) -> JointAgreement:
-        rows, residual, level, error = (float(to_numpy(v)) for v in samples.fold(Residuals(network)))
-        return cls(int(rows), residual, level, error)
+        rows, residual, level, errors = (to_numpy(v) for v in samples.fold(Residuals(network)))
+        return cls(int(rows), float(residual), float(level), errors)
 
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """Rows, max |r|, max |r|/B, Σ (|r| + B)² with the rounding bound
+    """Rows, max |r|, max |r|/B, Σ w (|r| + B)² (m,) with the rounding bound
 
     B = ε((d + 2) Σ|aᵢφ′(zᵢ)|(|x|ᵀ|wᵢ| + |bᵢ|) + (k + d + 4)(Σ|aᵢφ(zᵢ)| + |x|ᵀ|V| + |c| + |y|)),
 
@@ -150,7 +152,8 @@ class Residuals:
         level = xp.where(r > 0, r / xp.where(bound > 0, bound, xp.ones_like(bound)), r)
         count = xp.astype(xp.asarray(X.shape[0]), xp.float64) if block.w is None else xp.sum(keep)
         top = [xp.max(v) if X.shape[0] else xp.sum(v) for v in (r, level)]
-        return count, *top, xp.sum((r + bound) ** 2)
+        w = xp.ones_like(X[:, :1]) if block.w is None else block.w[:, None]
+        return count, *top, xp.sum(w * (r + bound) ** 2, axis=0)
 
     def merge(self, left: Sums, right: Sums) -> Sums:
         xp = array_namespace(left[1])
@@ -181,124 +184,9 @@ class Sides:
         return (xp.stack([xp.matmul(keep, xp.astype(side, X.dtype)) for side in (z > 0, z < 0)]),)
 
 
-@dataclass(frozen=True, eq=False)
-class JointInformation:
-    """JᵀJ in (w, b) of standard inputs, A, V and c projected out: spectrum with unit diagonal before that, and the way to raw
-    inputs."""
-
-    values: np.ndarray  # (p,) eigenvalues
-    vectors: np.ndarray  # (p, p), of the scaled matrix, input the slower index
-    root: np.ndarray  # (p,) the scale
-    outputs: np.ndarray  # (k,) (FᵀF)⁻¹ᵢᵢ
-    raw: np.ndarray  # (q, q) raw coordinates of a unit from standard ones
-    network: Network  # of raw inputs
-    q: int
-
-    @classmethod
-    def of(cls, network: Network, samples: Samples, model: Model) -> JointInformation:
-        standard = _standardized(samples, model)
-        net, rows = standard.on_network(network), standard.rows
-        d, k = net.W.shape
-        q = model.inputs(d)
-        parts = [net.A, *([net.V.reshape(d, -1)] if model.linear and net.V is not None else [])]
-        beta = np.concatenate([*parts, *([np.atleast_1d(net.c)[None]] if model.offset else [])])[None]
-        equations, features = JointEquations(Hidden.of(net), beta, model), Features(Hidden.of(net), model)
-        GG, GF, _ = equations.assembled(tuple(to_numpy(s) for s in rows.fold(equations)))
-        FF = features.gram(tuple(to_numpy(s) for s in rows.fold(features)))[0]
-        scale = 1 / np.sqrt(np.maximum(np.diagonal(FF), np.finfo(float).tiny))
-        inverse = np.linalg.pinv(FF * scale[:, None] * scale, rcond=1e-13, hermitian=True) * scale[:, None] * scale
-        outputs = np.tile(net.A @ net.A.T, (q, q))
-        H = (GG[0] - GF[0] @ inverse @ GF[0].T) * outputs
-        diagonal = np.diagonal(GG[0] * outputs)  # before: what the projection leaves of a bias beside c may be rounding alone
-        root = np.sqrt(np.where(diagonal > 1e-14 * diagonal.max(initial=0.0), diagonal, 1.0))
-        scaled = H / root[:, None] / root
-        if net.activation.degree:  # scale belongs to A: a direction that is null in H, and is not asked for
-            scaled = scaled + _lengths(net, model, root)
-        values, vectors = np.linalg.eigh(scaled)
-        return cls(values, vectors, root, np.diagonal(inverse)[:k].copy(), _raw(standard, model, d), network, q)
-
-    @property
-    def least(self) -> float:
-        return float(self.values[0])
-
-    @property
-    def condition(self) -> float:
-        return float(self.values[-1] / max(self.values[0], np.finfo(float).tiny))
-
-    @property
-    def weak(self) -> tuple[int, ...]:
-        """Units with a share in directions that the rows do not determine."""
-        null = self.vectors[:, self.values < LIMITS.singular]
-        share = np.sum(null**2, axis=1).reshape(self.q, -1).sum(axis=0)
-        return tuple(np.flatnonzero(share > LIMITS.weak).tolist())
-
-    def precision(self, error: float) -> np.ndarray:
-        """(k,) relative, to first order: of (w, b) and of a, the larger, for a residual of size `error`; ∞ for weak units."""
-        good = self.values >= LIMITS.singular
-        half = self.vectors[:, good] / np.sqrt(self.values[good]) / self.root[:, None]
-        blocks = np.tensordot(self.raw, half.reshape(self.q, self.network.n_units, half.shape[1]), axes=1)  # (q, k, r)
-        spread = np.linalg.norm(blocks, ord=2, axis=(0, 2))
-        size = np.sqrt(np.sum(self.network.W**2, axis=0) + self.network.b**2)
-        units = error * spread / np.maximum(size, np.finfo(float).tiny)
-        outputs = error * np.sqrt(np.maximum(self.outputs, 0)) / np.maximum(np.linalg.norm(self.network.A, axis=1), 1e-300)
-        found = 2 * np.maximum(units, outputs)
-        found[list(self.weak)] = np.inf
-        return np.asarray(found)
-
-
-def _standardized(samples: Samples, model: Model) -> Standardized:
-    try:
-        return Standardized.of(samples, centred=model.bias and (model.offset or not model.linear))
-    except SingularError:
-        return Standardized.unchanged(samples)
-
-
-def _lengths(net: Network, model: Model, root: np.ndarray) -> np.ndarray:
-    """Σᵢ tᵢtᵢᵀ, tᵢ the direction of (wᵢ, bᵢ) in scaled coordinates."""
-    k = net.n_units
-    units = np.concatenate([net.W, net.b[None]]) if model.bias else net.W  # (q, k)
-    T = np.zeros((units.size, k))
-    T[np.arange(units.size), np.tile(np.arange(k), len(units))] = units.reshape(-1) * root
-    T /= np.maximum(np.linalg.norm(T, axis=0), np.finfo(float).tiny)
-    return np.asarray(T @ T.T)
-
-
-def _raw(standard: Standardized, model: Model, d: int) -> np.ndarray:
-    """w = R w̃, b = b̃ − ⟨w, μ⟩."""
-    T = np.eye(model.inputs(d))
-    if standard.whitening is not None:
-        T[:d, :d] = standard.whitening.root
-        if model.bias:
-            T[d, :d] = -standard.whitening.mean @ standard.whitening.root
-    return T
-
-
 def _parameters(network: Network, model: Model) -> int:
     d, k, m = network.n_inputs, network.n_units, network.n_outputs
     return k * (model.inputs(d) + m - bool(network.activation.degree)) + m * (d * model.linear + model.offset)
-
-
-def _assumptions(network: Network, model: Model) -> tuple[Statement, ...]:
-    names = (("biases", model.bias), ("an offset", model.offset), ("a linear part", model.linear))
-    free = " and ".join(name for name, given in names if given) or "neither biases nor offset nor linear part"
-    phi = network.activation.name
-    return (
-        assumed(f"The data come from a network with the activation {phi}, of at most {network.n_units} units."),
-        assumed(f"It has {free}, and {network.n_outputs} output{'s' * (network.n_outputs > 1)}."),
-        from_a_density(),
-    )
-
-
-def _symmetries(network: Network) -> tuple[str, ...]:
-    phi = network.activation
-    if not network.n_units:
-        return ()
-    found = ["the order of the units"] if network.n_units > 1 else []
-    found += [f"scale, a φ(z) = (a/t{power(phi.degree)}) φ(tz)"] if phi.degree else []
-    if network.turns and phi.reflection is not None:
-        moved = {0: "", 1: ", which moves c", 2: ", which moves the linear part V"}[len(phi.reflection[1])]
-        found.append(f"the reflection of a unit, (a, w, b) → ({'' if phi.reflection[0] > 0 else '−'}a, −w, −b){moved}")
-    return tuple(found)
 
 
 def _unexplained(fitted: JointAgreement) -> Statement:
@@ -358,18 +246,6 @@ def _line(model: Model, distinct: int, d: int) -> Statement:
     return Statement(Topic.ROWS, Kind.TESTED, distinct >= needed, sentence, distinct, needed)
 
 
-def _determined(information: JointInformation) -> Statement:
-    weak, condition = information.weak, information.condition
-    if not weak:
-        sentence = f"The rows determine every unit to first order: the stacked JᵀJ has the condition {condition:.2g}."
-        return Statement(Topic.DETERMINED, Kind.TESTED, True, sentence, condition, 1 / LIMITS.singular)
-    sentence = (
-        f"The rows do not determine {named(weak, verb=False)}: the stacked JᵀJ is singular to working precision. No row sees "
-        "them, they are linear on all rows, or too few rows are on their active side; give more rows or fewer units."
-    )
-    return Statement(Topic.DETERMINED, Kind.TESTED, False, sentence, condition, 1 / LIMITS.singular, weak)
-
-
 def _precise(gauge: Gauge, precision: np.ndarray) -> Statement:
     bad = ~(precision <= LIMITS.precision) | (separation(gauge) <= LIMITS.separation * precision)
     units, worst = tuple(np.flatnonzero(bad).tolist()), float(precision.max())
@@ -381,13 +257,12 @@ def _precise(gauge: Gauge, precision: np.ndarray) -> Statement:
     return Statement(Topic.PRECISION, Kind.TESTED, not units, sentence, worst, LIMITS.precision, units)
 
 
-def _confirmed(
-    network: Network, samples: Samples, model: Model, precision: np.ndarray, rng: np.random.Generator
-) -> tuple[Statement, ...]:
+def _confirmed(form: StandardForm, precision: np.ndarray, rng: np.random.Generator) -> tuple[Statement, ...]:
     """Of pieces between kinks sides and bases confirm each other, of polynomials nothing is claimed."""
-    if network.activation.kinks or network.activation.polynomial:
+    phi = form.stacked.network.activation
+    if phi.kinks or phi.polynomial:
         return ()
-    found = confirmed_jointly(network, samples, model, precision, rng)
+    found = confirmed_jointly(form, precision, rng)
     return () if found is None else (found,)
 
 
@@ -442,7 +317,7 @@ def _rivals(
             f"{held.rows} rows that shaped no candidate agree."
         )
         return (Statement(Topic.RIVALS, Kind.PROVED, True, sentence, held.rows, 1),)
-    own = samples.map(OwnValues(gauge.network))
+    own = samples.map(OwnTargets(gauge.network))
     findings = examine_beside_linear(own, gauge) if model.linear else examine(own, gauge, rng=rng)
     judged = [f for f in (_of_all_outputs(f, network, model, samples) for f in findings) if f is not None]
     if not enough:
@@ -474,13 +349,3 @@ def _explains(rival: Network, network: Network, model: Model, samples: Samples) 
     F, Y = np.hstack(columns), network.predict(X).reshape(len(X), -1)
     rest = Y - F @ np.linalg.lstsq(F, Y)[0]
     return bool(np.abs(rest).max() <= RIVALS.same * np.abs(Y).max())
-
-
-@dataclass(frozen=True, eq=False)
-class OwnValues:
-    """Rows with a network's own values."""
-
-    network: Network
-
-    def __call__(self, block: Block) -> Block:
-        return replace(block, y=self.network.predict(block.X))

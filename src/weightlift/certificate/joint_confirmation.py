@@ -18,36 +18,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weightlift.certificate.confirmation import unconfirmed
-from weightlift.certificate.joint_noise import relative_size
+from weightlift.certificate.joint_standard import StandardForm, relative_size
 from weightlift.certificate.limits import LIMITS
-from weightlift.certificate.standard import Standard
 from weightlift.certificate.statement import Statement
 from weightlift.evidence.information import MAX_CONDITION
 from weightlift.evidence.rows import EPS
-from weightlift.evidence.stacked import ScaledTargets, Stacked, StackedInformation, StackedRows, target_moments
+from weightlift.evidence.stacked import Stacked, StackedInformation, StackedRows
 from weightlift.namespaces import array_namespace, from_numpy, to_numpy
-from weightlift.network import Network
-from weightlift.refinement.variable_projection import Model
-from weightlift.samples import Block, Samples, Sums
+from weightlift.samples import Block, Sums
 
 
-def confirmed_jointly(
-    network: Network, samples: Samples, model: Model, precision: np.ndarray, rng: np.random.Generator
-) -> Statement | None:
+def confirmed_jointly(form: StandardForm, precision: np.ndarray, rng: np.random.Generator) -> Statement | None:
     """None where every unit is known within the limit without the equations that decide, too.
 
     precision  (k,) of the units from all rows
     """
-    mean, covariance = target_moments(samples)
-    scaled = ScaledTargets.of(np.diagonal(covariance) + mean**2)
-    standard = Standard.of(samples, bias=model.bias and (model.offset or not model.linear))
-    stacked = Stacked.of(standard.network(scaled.network(network)), model)
-    rows = samples.map(standard).map(scaled)
-    information = StackedInformation.of(rows, stacked)
-    V = to_numpy(rows.fold(DecidingEquations.of(information, rng))[0]).T
-    if not V.size:
-        return None
-    return unconfirmed(V.shape[1], precision * growth(information, V), LIMITS.precision)
+    V = to_numpy(form.rows.fold(DecidingEquations.of(form.information, rng))[0]).T
+    return unconfirmed(V.shape[1], precision * growth(form.information, V), LIMITS.precision) if V.size else None
 
 
 def growth(information: StackedInformation, V: np.ndarray) -> np.ndarray:

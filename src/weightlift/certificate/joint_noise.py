@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weightlift.certificate.joint_lack_of_fit import JointLackOfFit, joint_lack_of_fit
-from weightlift.certificate.joint_standard import StandardForm
+from weightlift.certificate.joint_standard import StandardForm, relative_size
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.minimum import minimum
 from weightlift.certificate.noise import _fisher, _independent, _precision, enclosing
@@ -63,7 +63,7 @@ def examine_joint_noise(form: StandardForm, rng: np.random.Generator) -> JointNo
     regions = np.stack([[radius**2 * C[np.ix_(i, i)] for i in at] for C in covariances])
     wide = np.stack([[_wide(stacked, i, R[i], fit) for i in range(len(at))] for R in regions])
     relative = np.array([relative_size(stacked, i, regions[:, i]) for i in range(len(at))])
-    relative[list(information.weak(LIMITS.weak))] = math.inf
+    relative[list(form.weak)] = math.inf
     chance = _chance(stacked, n)
     statements = (
         *first,
@@ -172,17 +172,6 @@ def _across(v: np.ndarray) -> np.ndarray:
 def _of_both(C: np.ndarray, left: np.ndarray, right: np.ndarray, t: float) -> np.ndarray:
     cross = t * C[np.ix_(left, right)]
     return np.asarray(C[np.ix_(left, left)] + t * t * C[np.ix_(right, right)] - cross - cross.T)
-
-
-def relative_size(stacked: Stacked, i: int, regions: np.ndarray) -> float:
-    """The largest of ‖δ(w, b)‖/‖(w, b)‖ and ‖δa‖/‖a‖ in the regions (r, q + m, q + m) of unit i; ∞ for a zero unit."""
-    q, inner, a = stacked.inputs, stacked.hidden[:, i], stacked.network.A[i]
-    if not inner.any() or not a.any() or not np.isfinite(regions).all():
-        return math.inf
-    sizes = [
-        float(np.linalg.eigvalsh(part)[-1]) / float(v @ v) for R in regions for part, v in ((R[:q, :q], inner), (R[q:, q:], a))
-    ]
-    return math.sqrt(max(*sizes, 0.0))
 
 
 def _sides(

@@ -8,12 +8,15 @@ elsewhere may have s = 1. Of the two the one at whose minimum the network is nea
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.standard import Standard
+from weightlift.certificate.statement import Kind, Statement, Topic, named
+from weightlift.evidence.information import MAX_CONDITION
 from weightlift.evidence.stacked import TINY, ScaledTargets, Stacked, StackedInformation, target_moments
 from weightlift.network import Network
 from weightlift.refinement.variable_projection import Model
@@ -31,15 +34,15 @@ class StandardForm:
     information: StackedInformation
 
     @classmethod
-    def of(cls, network: Network, samples: Samples, model: Model) -> StandardForm:
+    def of(cls, network: Network, samples: Samples, model: Model, *, explained: bool = False) -> StandardForm:
+        """explained: the network agrees with the rows, and is at the minimum whatever s is."""
         mean, covariance = target_moments(samples)
         standard = Standard.of(samples, bias=model.bias and (model.offset or not model.linear))
         inputs, raw = samples.map(standard), Stacked.of(network, model)
         scales = [ScaledTargets.of(np.diagonal(covariance) + mean**2), ScaledTargets(np.ones(len(mean)))]
-        if len(set(scales[0].scale)) == 1:
-            scales = scales[:1]
-        forms = [cls._with(raw, inputs, standard, scaled) for scaled in scales]
-        return min(forms, key=lambda form: form.distance)
+        if explained or len(set(scales[0].scale)) == 1:
+            return cls._with(raw, inputs, standard, scales[0])
+        return min((cls._with(raw, inputs, standard, scaled) for scaled in scales), key=lambda form: form.distance)
 
     @classmethod
     def _with(cls, raw: Stacked, inputs: Samples, standard: Standard, scaled: ScaledTargets) -> StandardForm:
@@ -66,6 +69,32 @@ class StandardForm:
         values, vectors = np.linalg.eigh(C / np.outer(scale, scale))
         good = values > LIMITS.noiseless * values.max(initial=0.0)
         return float((((vectors.T @ (step / scale)) ** 2)[good] / values[good]).sum())
+
+    def precision(self, errors: np.ndarray) -> np.ndarray:
+        """(k,) relative, of raw units: twice what errors with Σ w (|r| + B)² (m,) leave, to first order; ∞ where rows see too
+        little."""
+        L, units = self.information.half_inverse, range(self.stacked.network.n_units)
+        half = np.sqrt(float((errors / self.scaled.scale**2).sum())) * L[np.array([self.stacked.coordinates(i) for i in units])]
+        regions = self.raw_regions(half[None] @ np.swapaxes(half, 1, 2))
+        found = 2 * np.array([relative_size(self.raw, i, regions[:, i]) for i in units])
+        found[list(self.weak)] = math.inf
+        return found
+
+    @property
+    def weak(self) -> tuple[int, ...]:
+        """Units that the rows do not determine."""
+        return self.information.weak(LIMITS.weak)
+
+    def determined(self) -> Statement:
+        """Whether the rows determine every unit to first order."""
+        weak, condition = self.weak, self.information.condition
+        sentence = (
+            f"The rows determine every unit to first order: the stacked JᵀJ has the condition {condition:.2g}."
+            if not weak
+            else f"The rows do not determine {named(weak, verb=False)}: the stacked JᵀJ is singular to working precision. No "
+            "row sees them, or too few on their active side, or they are linear on all of them; give more rows or fewer units."
+        )
+        return Statement(Topic.DETERMINED, Kind.TESTED, not weak, sentence, condition, MAX_CONDITION, weak)
 
     @property
     def half_inverse(self) -> np.ndarray:
@@ -104,3 +133,14 @@ class StandardForm:
     def back(self, network: Network) -> Network:
         """A network of the standard rows as one of the raw ones."""
         return self.scaled.undo(self.standard.undo(network))
+
+
+def relative_size(stacked: Stacked, i: int, regions: np.ndarray) -> float:
+    """The largest of ‖δ(w, b)‖/‖(w, b)‖ and ‖δa‖/‖a‖ in the regions (r, q + m, q + m) of unit i; ∞ for a zero unit."""
+    q, inner, a = stacked.inputs, stacked.hidden[:, i], stacked.network.A[i]
+    if not inner.any() or not a.any() or not np.isfinite(regions).all():
+        return math.inf
+    sizes = [
+        float(np.linalg.eigvalsh(part)[-1]) / float(v @ v) for R in regions for part, v in ((R[:q, :q], inner), (R[q:, q:], a))
+    ]
+    return math.sqrt(max(*sizes, 0.0))

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weightlift.certificate.joint_noise import JointNoise, examine_joint_noise, relative_size
-from weightlift.certificate.joint_standard import StandardForm
+from weightlift.certificate.joint_noise import JointNoise, examine_joint_noise
+from weightlift.certificate.joint_standard import StandardForm, relative_size
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.statement import Kind, Statement, Topic, assumed, named, of_finding
 from weightlift.certificate.status import Certificate
@@ -63,24 +63,15 @@ class NoisyCase:
             detection_limit=limit,
         )
         errors = assumed("The errors of different rows are independent, with mean zero given x; those of a row may depend.")
-        statements = (*found.statements, self._determined(), errors, *self.blank.statements)
+        statements = (*found.statements, self.form.determined(), errors, *self.blank.statements)
         return replace(self.blank, evidence=evidence, statements=statements)
-
-    def _determined(self) -> Statement:
-        weak, condition = self.form.information.weak(LIMITS.weak), self.form.information.condition
-        sentence = (
-            f"The rows determine every unit to first order: the stacked JᵀJ has the condition {condition:.2g}."
-            if not weak
-            else f"The rows do not determine {named(weak, verb=False)}: the stacked JᵀJ is singular; use fewer units."
-        )
-        return Statement(Topic.DETERMINED, Kind.TESTED, not weak, sentence, condition, units=weak)
 
     def with_regions(self, claim: Certificate) -> Certificate:
         assert self.found.regions is not None
         assert self.found.wide_regions is not None
         regions, wide = (self.form.raw_regions(R) for R in (self.found.regions, self.found.wide_regions))
         sizes = np.array([relative_size(self.form.raw, i, regions[:, i]) for i in range(self.blank.network.n_units)])
-        sizes[list(self.form.information.weak(LIMITS.weak))] = math.inf
+        sizes[list(self.form.weak)] = math.inf
         return replace(claim, precision=sizes, regions=regions, wide_regions=wide)
 
     def rivals(self, claim: Certificate, rng: np.random.Generator) -> tuple[Statement, ...]:

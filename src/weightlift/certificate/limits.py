@@ -59,7 +59,6 @@ class Limits:
     named_columns: int = 6  # in a sentence
     # several outputs
     joint_spare: int = 2  # rows beyond the unknowns: each excludes a rival almost surely, the second keeps the conditioning
-    singular: float = 1e-12  # least eigenvalue of JᵀJ with unit diagonal, A, V and c projected out, that is more than rounding
     noiseless: float = 1e-8  # of the largest variance: less is that of a direction in which outputs depend on each other
     race_rows: float = 2000.0  # on which other networks of a noisy joint fit race: more only cost more
     racers: int = 12  # of them, the nearest to begin with

@@ -141,11 +141,6 @@ def from_a_density() -> Statement:
     return Statement(Topic.LAW, Kind.ASSUMED, True, sentence)
 
 
-def power(degree: float) -> str:
-    """^q after a letter; the first power goes without."""
-    return "" if degree == 1 else f"^{degree:g}"
-
-
 def named(units: Iterable[int], *, verb: bool = True) -> str:
     """Unit 3 is, units 1 and 4 are."""
     numbers = [str(int(i)) for i in units]

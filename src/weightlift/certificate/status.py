@@ -14,6 +14,7 @@ from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.statement import Kind, Statement, Status, Topic, named, status_of_units
 from weightlift.evidence.gauge import Gauge
 from weightlift.network import Network
+from weightlift.rivals.analytic import shift
 
 
 @dataclass(frozen=True)
@@ -266,6 +267,9 @@ class Certificate:
     def _distance(self, gauge: Gauge, i: int, unit: tuple[np.ndarray, float], regions: np.ndarray | None) -> float:
         theta, sign = unit
         own, own_sign = gauge.unit(i)
+        if (repeats := shift(self.network.activation)) is not None and gauge.free.b and gauge.free.a:
+            times = round((own[-2] - theta[-2]) / repeats[0])
+            theta = np.append(theta[:-2], (theta[-2] + times * repeats[0], theta[-1] * repeats[1] ** times))
         if sign != own_sign:
             return math.inf
         if regions is not None:
@@ -294,8 +298,9 @@ class Certificate:
         lines.append(f"  rows {e.n_rows} ({e.n_distinct} distinct inputs), parameters {e.n_parameters}")
         beside = f" ({e.rounding_level:.2g} of its bound on rounding errors)" if e.noise_std is None else ""
         lines.append(f"  largest residual {e.residual_max:.3g}{beside}")
-        if e.condition is not None and e.least_eigenvalue is not None:
-            lines.append(f"  condition number {e.condition:.3g}, least eigenvalue of JᵀJ {e.least_eigenvalue:.3g}")
+        if e.condition is not None:
+            least = "" if e.least_eigenvalue is None else f", least eigenvalue of JᵀJ {e.least_eigenvalue:.3g}"
+            lines.append(f"  condition number {e.condition:.3g}{least}")
         if self.precision is not None:
             what = "" if self.regions is None else ", all weights of one at once, at 99.99 %"
             sizes = " ".join(f"{p:.2g}" for p in self.precision)

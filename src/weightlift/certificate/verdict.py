@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from weightlift.arguments import flag, generator
+from weightlift.certificate.classes import assumptions, of_width, symmetries
 from weightlift.certificate.confirmation import confirmed
 from weightlift.certificate.heldout import HeldOut
 from weightlift.certificate.joint import certify_joint
@@ -47,10 +48,8 @@ from weightlift.certificate.statement import (
     Status,
     Topic,
     assumed,
-    from_a_density,
     named,
     of_finding,
-    power,
 )
 from weightlift.certificate.status import Certificate, Evidence
 from weightlift.errors import ArgumentError, ShapeError
@@ -63,8 +62,9 @@ from weightlift.network import Network
 from weightlift.refinement.variable_projection import Model
 from weightlift.risk import Risk, Students
 from weightlift.rivals import Finding, Outcome, examine, examine_noisy
+from weightlift.rivals.cells import OwnTargets
 from weightlift.rivals.pieces import ratio as piece_ratio
-from weightlift.samples import Block, Samples
+from weightlift.samples import Samples
 from weightlift.samples import open as open_samples
 from weightlift.samples.columns import columns_of
 
@@ -118,7 +118,7 @@ def certify(
         model = Model(bias, network.V is not None, offset)
         return certify_joint(network, samples, model, heldout=heldout, tries=int(tries), rng=generator(rng))
     with np.errstate(all="ignore"):  # values that overflow are reported, not warned about
-        lines = (_of_width(network, network.n_units), *_assumptions(bias, offset))
+        lines = assumptions(network, Model(bias, False, offset))
         blank = Certificate(network, bias, offset, lines, Evidence(), symmetries=symmetries(network))
         return _Case(blank, samples, HeldOut.of(heldout, samples, network, bias=bias), int(tries), generator(rng)).certificate()
 
@@ -193,7 +193,7 @@ class _Case:
         """The case of a smaller class: with more units there may be others in the place of those that the rows show."""
         first, *rest = self.known.statements
         assert first.kind is Kind.ASSUMED
-        case = replace(self, known=replace(self.known, statements=(_of_width(self.known.network, width), *rest)))
+        case = replace(self, known=replace(self.known, statements=(of_width(self.known.network, width), *rest)))
         return case._measured(width=width)
 
     def _measured(self, **changes: Any) -> _Case:
@@ -390,16 +390,6 @@ class _Part:
 
 
 @dataclass(frozen=True, eq=False)
-class OwnTargets:
-    """Rows with the network's own values: what agrees with it, whatever the rounding errors of the target."""
-
-    network: Network
-
-    def __call__(self, block: Block) -> Block:
-        return replace(block, y=self.network.predict(block.X))
-
-
-@dataclass(frozen=True, eq=False)
 class _Reduced:
     """The network without units that no row sees and with doubles merged; None where nothing is left."""
 
@@ -461,16 +451,6 @@ def _merged(network: Network, i: int, j: int) -> Network:
     return replace(network, W=W, a=a, b=b, c=network.c + one.c)
 
 
-def _of_width(network: Network, k: int) -> Statement:
-    most = f"{k} unit{'s' * (k != 1)}{' that the rows show' * (k < network.n_units)}"
-    return assumed(f"The data come from a network with the activation {network.activation.name}, of at most {most}.")
-
-
-def _assumptions(bias: bool, offset: bool) -> tuple[Statement, ...]:
-    given = " and ".join(name for name, free in (("biases", bias), ("an offset", offset)) if free)
-    return assumed(f"It has {given or 'neither biases nor an offset'}."), from_a_density()
-
-
 def _enough(distinct: int, p: int, heldout: int) -> Statement:
     spare = distinct - p
     needed = p + LIMITS.spare_rows + heldout
@@ -518,19 +498,3 @@ def _precise(gauge: Gauge, found: Precision, relative: np.ndarray, limit: float)
     )
     kind = Kind.PROVED if known and not units else Kind.TESTED
     return Statement(Topic.PRECISION, kind, not units, sentence, worst, limit, units)
-
-
-def symmetries(network: Network) -> tuple[str, ...]:
-    """Changes of the parameters that no data can see, in words."""
-    phi = network.activation
-    found = ["the order of the units"] if network.n_units > 1 else []
-    if phi.degree:
-        found.append(f"scale, a φ(z) = (a/t{power(phi.degree)}) φ(tz)")
-    if phi.parity == "odd":
-        found.append("the joint sign of a, w and b")
-    elif phi.parity == "even":
-        found.append("the sign of w and b")
-    elif phi.reflection is not None and len(phi.reflection[1]) == 1:
-        p0 = phi.reflection[1][0]
-        found.append(f"reflection (a, w, b, c) → (−a, −w, −b, c + {'' if p0 == 1 else f'{p0:g} '}a)")
-    return tuple(found)

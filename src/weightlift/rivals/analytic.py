@@ -66,11 +66,21 @@ def _parallel(net: Network) -> bool:
 
 def period(phi: Activation) -> float | None:
     """T with φ(t + T) = φ(t), as `identity` finds it; None for a φ that does not repeat."""
+    found = shift(phi)
+    return None if found is None else found[0] if found[1] > 0 else 2 * found[0]
+
+
+def shift(phi: Activation) -> tuple[float, int] | None:
+    """(β, s) with φ(t + β) = s φ(t), s = ±1, as `identity` finds it; None for a φ that does not repeat."""
     found = None if phi.uniqueness or not phi.analytic else identity(phi)
     if found is None or abs(abs(found[0]) - 1.0) > LIMITS.flat:
         return None
-    t, T = np.linspace(-3.0, 3.0, 121), 2 * abs(found[1])
-    return T if T and np.abs(phi(t + T) - phi(t)).max() <= LIMITS.flat * np.abs(phi(t)).max() else None
+    t = np.linspace(-3.0, 3.0, 121)
+    for beta in (abs(found[1]), 2 * abs(found[1])):
+        for sign in (1, -1):
+            if beta and np.abs(phi(t + beta) - sign * phi(t)).max() <= LIMITS.flat * np.abs(phi(t)).max():
+                return beta, sign
+    return None
 
 
 @lru_cache(maxsize=32)

@@ -13,6 +13,7 @@ import numpy as np
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.rows import DistinctRows, count_distinct, double, rounded_keys
 from weightlift.namespaces import Array, array_namespace, as_like, from_numpy, to_numpy
+from weightlift.network import Network
 from weightlift.risk import Students
 from weightlift.rivals.limits import LIMITS
 from weightlift.samples import Block, Samples, Sums
@@ -37,6 +38,16 @@ class Draws:
         first = xp.argmax(xp.astype(X != 0, xp.int8), axis=1)
         lead = xp.take_along_axis(X, first[:, None], axis=1)
         return replace(block, X=xp.where(lead < 0, -X, X) + 0.0)  # no negative zeros
+
+
+@dataclass(frozen=True, eq=False)
+class OwnTargets:
+    """Rows with the network's own values: what agrees with it, whatever the rounding errors of the target."""
+
+    network: Network
+
+    def __call__(self, block: Block) -> Block:
+        return replace(block, y=self.network.predict(block.X))
 
 
 def independent_rows(samples: Samples, gauge: Gauge) -> int:
