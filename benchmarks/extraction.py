@@ -2,21 +2,24 @@
 
     python -m benchmarks.extraction                          every row, ten seeds
     python -m benchmarks.extraction --rows 784 --seeds 2 --jobs 2
-    python -m benchmarks.extraction --impostors 500          oracles that are no such networks: none may be certified
+    python -m benchmarks.extraction --store rows.jsonl       resumes where it stopped
+    python -m benchmarks.impostors                           oracles that are no such networks: none may be certified
 
 Queries a parameter count all d k + k + k m + m of them. The error is the largest relative error of (w, b) and of a over the
-units after matching; the prediction's is over 2,000 random rows. Seeds are fresh unless --first is given.
+units after matching; the prediction's is over 2,000 random rows. Seconds are of CPU. Seeds are fresh unless --first is given.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -100,7 +103,7 @@ def trial(row: Row, seed: int) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         oracle, truth, arguments = row.oracle(seed)
-        began = time.perf_counter()
+        began = time.process_time()
         found = wl.extract(oracle, truth.n_inputs, rng=seed, **arguments)
     X = np.random.default_rng(seed).standard_normal((2000, truth.n_inputs))
     answers = truth.predict(X)
@@ -112,7 +115,7 @@ def trial(row: Row, seed: int) -> dict[str, Any]:
         "units": found.network.n_units,
         "status": found.certificate.status.name,
         "proved": bool(getattr(found.certificate, "proved", False)),
-        "seconds": time.perf_counter() - began,
+        "seconds": time.process_time() - began,
     }
 
 
@@ -128,101 +131,35 @@ def unit_error(found: wl.Network, truth: wl.Network) -> float:
     return float(gaps[i, j].max()) if len(i) == found.n_units else np.inf
 
 
-ASKED = ("relu", "leaky_relu", "tanh", "sigmoid", "gelu", "silu", "softplus", "erf", "sine", "auto")
-SAME = ({"relu", "leaky_relu"}, {"tanh", "sigmoid"})  # one is the other, with a linear part or an offset
-
-
-def impostor(seed: int) -> tuple[str, str, bool]:
-    """An oracle that is no network of the kind asked for: its kind, the activation asked for, and whether it was certified.
-
-    Kinds change fastest, then activations, then whether the width is given: 240 seeds in a row have each of them once.
-    """
-    rng = np.random.default_rng(seed)
-    kinds = _impostors(rng)
-    turn, kind = divmod(seed, len(kinds))
-    turn, phi = turn // len(ASKED), ASKED[turn % len(ASKED)]
-    name = list(kinds)[kind]
-    arguments: dict[str, Any] = {"n_units": "auto" if turn % 2 else 4}
-    oracle, d = kinds[name]
-    if name == "too wide":
-        hidden = "relu" if phi == "auto" else phi
-        oracle, arguments = _random(rng, d, 1, 5, hidden).predict, {"n_units": 4}
-    elif name == "other φ":
-        same = next((group for group in SAME if phi in group), {phi})
-        others = ["elu", "squared_relu"] if phi == "auto" else [name for name in (*ASKED[:-1], "elu") if name not in same]
-        oracle = _random(rng, d, 1, 3, str(rng.choice(others))).predict
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            found = wl.extract(_single(oracle), d, activation=phi, budget=5_000, rng=seed, **arguments)
-        except wl.errors.OracleError:  # a constant, say
-            return name, phi, False
-    return name, phi, bool(found.certificate)
-
-
-def _impostors(rng: np.random.Generator) -> dict[str, tuple[Callable[[np.ndarray], np.ndarray], int]]:
-    """Kinds of oracles that are no network with one hidden layer of one φ, with their inputs."""
-    d = int(rng.integers(2, 8))
-    first, second = _random(rng, d, 5, 4), _random(rng, 5, 1, 3)
-    X = rng.standard_normal((500, d))
-    while not _bends(second, first.predict(X)):  # else the two layers are one
-        second = _random(rng, 5, 1, 3)
-    bent, deeper = _random(rng, d, 5, 4, "tanh"), _random(rng, 5, 1, 3, "tanh")
-    smooth, wave = _random(rng, d, 1, 2, "gelu"), _random(rng, d, 1, 2, "sine")
-    oracles: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-        "deep": lambda X: second.predict(first.predict(X)),
-        "deep tanh": lambda X: deeper.predict(bent.predict(X)),
-        "mixed": lambda X: first.predict(X)[:, 0] + bent.predict(X)[:, 0],
-        "mixed smooth": lambda X: smooth.predict(X)[:, 0] + wave.predict(X)[:, 0],
-        "tree": lambda X: 1.0 * (X[:, 0] > 0.2) + 2.0 * (X[:, 1] > 0) * (X[:, -1] > 0.5),
-        "polynomial": lambda X: X[:, 0] * X[:, 1] + X[:, -1] ** 3,
-        "product": lambda X: first.predict(X)[:, 0] * first.predict(X)[:, 1],
-        "maximum": lambda X: first.predict(X).max(axis=1),
-        "distance": lambda X: np.linalg.norm(X - 0.3, axis=1),
-        "wave": lambda X: np.sin(X @ np.arange(1, d + 1)) * X[:, 0],
-        "too wide": first.predict,
-        "other φ": first.predict,
-    }
-    return {name: (oracle, d) for name, oracle in oracles.items()}
-
-
-def _random(rng: np.random.Generator, d: int, m: int, k: int, phi: str = "relu") -> wl.Network:
-    return wl.Network(
-        rng.standard_normal((d, k)), rng.standard_normal((k, m)), rng.standard_normal(k), rng.standard_normal(m), phi
-    )
-
-
-def _single(oracle: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
-    return lambda X: oracle(X).reshape(len(X))
-
-
-def _bends(network: wl.Network, X: np.ndarray) -> bool:
-    """Whether every unit is on in 5 to 95 per cent of the rows."""
-    on = (X @ network.W + network.b > 0).mean(axis=0)
-    return bool(((on > 0.05) & (on < 0.95)).all())
-
-
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", default="", help="only rows whose name holds this")
+    parser.add_argument("--rows", default="", help="only rows whose name holds this; several with commas")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--first", type=int, default=None, help="the first seed; fresh ones if it is not given")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--impostors", type=int, default=0)
+    parser.add_argument("--store", type=Path, default=None, help="where trials are kept; what is there is not run again")
     options = parser.parse_args(arguments)
     first = int(time.time()) % 10**6 if options.first is None else options.first
+    print(f"first seed {first}\n| oracle | queries a parameter | asked | error | asked | prediction | status | CPU s | met |")
+    print("|---|---|---|---|---|---|---|---|---|")
     with ProcessPoolExecutor(options.jobs) as pool:
-        if options.impostors:
-            verdicts = list(pool.map(impostor, range(first, first + options.impostors)))
-            wrong = [verdict[:2] for verdict in verdicts if verdict[2]]
-            print(f"{len(verdicts)} oracles that are no such networks, first seed {first}: {len(wrong)} certified {wrong}")
-            return int(bool(wrong))
-        print(f"first seed {first}\n| oracle | queries a parameter | asked | error | asked | prediction | status | s | met |")
-        print("|---|---|---|---|---|---|---|---|---|")
         for row in ROWS:
-            if options.rows in row.name:
-                print(line(row, list(pool.map(partial(trial, row), range(first, first + options.seeds)))), flush=True)
+            if any(name in row.name for name in options.rows.split(",")):
+                print(line(row, _trials(row, range(first, first + options.seeds), options.store, pool)), flush=True)
     return 0
+
+
+def _trials(row: Row, seeds: range, store: Path | None, pool: ProcessPoolExecutor) -> list[dict[str, Any]]:
+    """Those of the store, and the others, which are written there as they are done."""
+    lines = store.read_text().splitlines() if store is not None and store.exists() else []
+    kept = [found for found in map(json.loads, lines) if found["row"] == row.name and found["seed"] in seeds]
+    missing = [seed for seed in seeds if seed not in {found["seed"] for found in kept}]
+    for seed, found in zip(missing, pool.map(partial(trial, row), missing), strict=True):
+        kept.append({"row": row.name, "seed": seed, **found})
+        if store is not None:
+            with store.open("a") as file:
+                file.write(json.dumps(kept[-1]) + "\n")
+    return kept
 
 
 def line(row: Row, trials: list[dict[str, Any]]) -> str:
@@ -231,8 +168,8 @@ def line(row: Row, trials: list[dict[str, Any]]) -> str:
     counts = {t["status"]: sum(u["status"] == t["status"] for u in trials) for t in trials}
     status = ", ".join(f"{name} {n}" for name, n in counts.items()) + f" ({sum(t['proved'] for t in trials)} proved)"
     return (
-        f"| {row.name} | {q.min():.2f}–{q.max():.2f} | {row.queries} | {e.max():.1e} | {row.error:.0e} | {gap.max():.1e} | "
-        f"{status} | {np.median(s):.1f}–{s.max():.1f} | {met.sum()} of {len(met)} |"
+        f"| {row.name} | {np.median(q):.2f}–{q.max():.2f} | {row.queries} | {e.max():.1e} | {row.error:.0e} | "
+        f"{gap.max():.1e} | {status} | {np.median(s):.1f}–{s.max():.1f} | {met.sum()} of {len(met)} |"
     )
 
 

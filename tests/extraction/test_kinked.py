@@ -5,8 +5,10 @@ import pytest
 from tests.extraction.boxes import error, network
 
 import weightlift as wl
-from weightlift.extraction.estimate import Estimate
-from weightlift.extraction.kinked import _corrected
+from weightlift.extraction.estimate import Estimate, Frame
+from weightlift.extraction.first_look import first_look
+from weightlift.extraction.kinked import _corrected, is_curved
+from weightlift.samples.oracle import Oracle
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -73,3 +75,16 @@ def test_two_units_that_were_one_are_corrected(name, seed):
     found = _corrected(start, more)
     np.testing.assert_allclose(found(xi), start(xi) + more(xi), rtol=1e-10, atol=1e-10)
     assert found.k == 5
+
+
+@pytest.mark.parametrize(
+    ("name", "curved"), [("relu", False), ("leaky_relu", False), ("tanh", True), ("gelu", True), ("sine", True)]
+)
+def test_three_rows_tell_a_kinked_box_from_a_curved_one(name, curved):
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        oracle = Oracle(network(8, 6, seed, name, scale=0.5).predict, 8)
+        probe, _ = first_look(oracle, Frame(np.zeros(8), np.ones(8)), rng)
+        before = oracle.queries
+        assert is_curved(probe, rng) is curved
+        assert oracle.queries - before == (12 if curved else 3)

@@ -9,12 +9,19 @@ from tests.extraction.boxes import error, network
 import weightlift as wl
 
 
-@pytest.mark.parametrize("name", ["relu", "tanh"])
+@pytest.mark.parametrize("name", ["relu", "tanh", "gelu"])
 def test_activation_need_not_be_known(name):
     truth = network(9, 4, 7, name, scale=0.4)
     found = wl.extract(truth.predict, 9, activation="auto")
     assert found.network.activation.name == name
     assert error(found.network, truth) < 1e-8
+    assert found.queries < 6 * found.n_parameters  # no line is tried on a curved box
+
+
+def test_an_unknown_activation_that_is_not_found_says_what_was_tried():
+    found = wl.extract(lambda X: np.arctan(2 * X @ np.arange(1.0, 4.0)) + np.arctan(X[:, 0]), 3, activation="auto")
+    assert not found.certificate
+    assert "Tried as relu, tanh" in " ".join(found.certificate.reasons)
 
 
 def deep(X):

@@ -288,5 +288,5 @@ def enclosing(A: np.ndarray, points: np.ndarray, ball: np.ndarray | None = None)
         B = B + points @ points.T * float(leverages.max())
     if not np.trace(B) > 0:
         return A
-    t = math.sqrt(float(np.trace(A)) / float(np.trace(B)))
+    t = max(math.sqrt(float(np.trace(A)) / float(np.trace(B))), 1e-150)  # A may be 0
     return np.asarray((1 + 1 / t) * A + (1 + t) * B)

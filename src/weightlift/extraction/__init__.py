@@ -8,9 +8,11 @@ Needs    answers of a network with one hidden layer; if they are not, the certif
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,7 @@ from weightlift.errors import ArgumentError, BudgetError
 from weightlift.extraction.adapters import as_function
 from weightlift.extraction.first_look import changed, first_look
 from weightlift.extraction.judge import judge
-from weightlift.extraction.kinked import piecewise_linear
+from weightlift.extraction.kinked import is_curved, piecewise_linear
 from weightlift.extraction.limits import LIMITS
 from weightlift.extraction.noisy import by_samples
 from weightlift.extraction.probe import Probe
@@ -44,7 +46,7 @@ from weightlift.samples.oracle import Oracle, check_settings
 
 __all__ = ["Extraction", "extract"]
 
-SMOOTH = ("tanh", "gelu", "silu", "softplus", "erf", "sine")  # tried in turn; a sigmoid is a tanh
+SMOOTH = ("tanh", "gelu", "silu", "softplus", "erf", "sine", "elu", "squared_relu")  # tried in turn; a sigmoid is a tanh
 
 
 def extract(
@@ -128,11 +130,12 @@ def _proved(found: Found, probe: Probe, request: ExtractionRequest) -> tuple[Fou
     with contextlib.suppress(BudgetError):  # what was judged before stands
         for _ in range(LIMITS.further):
             found, certificate, _ = judged
-            more = int(min(LIMITS.further_rows * len(found.xi), probe.oracle.left))
-            if certificate or not found.explained or more < 1:
-                break
             named = [s.units for s in certificate.statements if not s.holds and s.units]  # the fewest are those that lack rows
             units = min(named, key=len, default=())
+            parameters = len(units) * (probe.d + 2) or math.inf  # rows around a unit that know of it by themselves
+            more = int(min(LIMITS.further_rows * len(found.xi), parameters, probe.oracle.left))
+            if certificate or not found.explained or more < 1:
+                break
             judged = _judged(with_rows(found, probe, more, request.linear, request.rng, units), probe, request)
         found, certificate, _ = judged
         if certificate and probe.quantum.coarse and certificate.precision is not None:
@@ -174,18 +177,22 @@ def _of_noisy(probe: Probe, request: ExtractionRequest, noise: float, began: flo
 
 
 def _found(probe: Probe, request: ExtractionRequest) -> Found:
-    phi = request.activation
-    if phi is None or piecewise_linear(phi):
-        found = lines_route(probe, phi or activations.get("relu"), request.linear, request.rng)
+    phi, most, linear, rng = request.activation, request.n_units, request.linear, request.rng
+    curved = phi is None and not probe.quantum.coarse and is_curved(probe, rng)  # coarse differences are too long to tell
+    if not curved and (phi is None or piecewise_linear(phi)):
+        found = lines_route(probe, phi or activations.get("relu"), linear, rng)
         if found.explained or found.spent or (phi is not None and not probe.quantum.coarse):
             return found
         if phi is not None:  # float32 answers do not tell kinks apart that are close on a line
-            return samples_route(probe, found, phi, request.n_units, request.linear, request.rng)
+            return samples_route(probe, found, phi, most, linear, rng)
     candidates = (phi,) if phi is not None else tuple(activations.get(name) for name in SMOOTH)
-    found = derivatives_route(probe, candidates, request.n_units, request.linear, request.rng)
-    if found.explained or phi is None:
+    found = derivatives_route(probe, candidates, most, linear, rng)
+    if found.explained:
         return found
-    return samples_route(probe, found, phi, request.n_units, request.linear, request.rng)
+    if phi is not None:
+        return samples_route(probe, found, phi, most, linear, rng)
+    tried = f"Tried as relu, {', '.join(SMOOTH[:-1])} and {SMOOTH[-1]}; name the activation, if it is known, to try harder."
+    return replace(found, notes=(*found.notes, tried))
 
 
 def _unseen(found: Found, probe: Probe, request: ExtractionRequest) -> tuple[str, ...]:

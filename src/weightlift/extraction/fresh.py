@@ -51,6 +51,40 @@ def fresh_rows(n: int, estimate: Estimate, rng: np.random.Generator, units: tupl
     return np.where(moved[:, None], xi + (rng.standard_normal(n) - height)[:, None] * N, xi)
 
 
+def rows_on_sides(n: int, estimate: Estimate, rng: np.random.Generator) -> np.ndarray:
+    """(., d): further rows beside n of `fresh_rows`, for kinked units that would be on in fewer of them than they have weights.
+
+    With several outputs few rows hold equations enough, and a unit that is seldom on is in few of them. How often each is on
+    is learnt from rows that are never asked about, so that the number and the law of these is fixed before they are drawn. The
+    side on which φ is 0 needs a few, which tell a bias from the offset; beside a linear part, as many as the other.
+    """
+    length = np.linalg.norm(estimate.N, axis=0)
+    N, places = estimate.N / length, estimate.beta / length
+    signs = 1.0, -1.0
+    full = math.ceil(LIMITS.side_rows * (len(N) + 1)) + LIMITS.side_spare
+    zero = {sign: not np.any(estimate.activation(np.array(sign))) and not estimate.V.any() for sign in signs}
+
+    def share(xi: np.ndarray, sign: float) -> np.ndarray:
+        """(k,): of the rows, those on that side of each unit."""
+        return np.asarray((sign * (xi @ N + places) > 0).mean(axis=0))
+
+    pilot = fresh_rows(LIMITS.side_pilot, estimate, rng)
+    mean = {sign: n * share(pilot, sign) for sign in signs}
+    rows = [np.empty((0, len(N)))]
+    for sign in signs:
+        for unit in np.argsort(mean[sign]):
+            short = math.ceil((LIMITS.side_spare if zero[sign] else full) - mean[sign][unit])
+            if short <= 0:
+                continue
+            xi = rng.standard_normal((LIMITS.side_pilot, len(N)))
+            height = sign * np.abs(rng.standard_normal(len(xi))) - xi @ N[:, unit] - places[unit]
+            moved = xi + np.multiply.outer(height, N[:, unit])
+            rows.append(moved[:short])
+            for side in signs:
+                mean[side] += short * share(moved, side)
+    return np.vstack(rows)
+
+
 def rows_alone(n: int, unit: int, size: float, estimate: Estimate, rng: np.random.Generator) -> np.ndarray:
     """(≤ n, d): standardised rows at which all other units are off, of φ that is 0 there; none where none is found.
 

@@ -60,6 +60,21 @@ def is_straight(probe: Probe, rng: np.random.Generator) -> bool:
     return broken.resolved and not len(broken.kinks)
 
 
+def is_curved(probe: Probe, rng: np.random.Generator) -> bool:
+    """Whether second differences show around each of a few places, one after the other: a kink seldom falls among three values.
+
+    A straight place ends it, so that a piecewise linear box is asked three rows. A step h = (noise/size)^¼ makes the second
+    difference, h² of f's size, as large beside the noise as it is small beside f.
+    """
+    h = float((probe.noise() / probe.growth) ** 0.25)
+    for _ in range(LIMITS.curved_places):
+        xi = rng.standard_normal(probe.d) + np.multiply.outer(np.array([-h, 0.0, h]), _direction(probe.d, rng))
+        Y = probe.ask(xi)
+        if np.linalg.norm(Y[0] - 2 * Y[1] + Y[2]) <= 4 * LIMITS.agrees * probe.bounds(xi).max():
+            return False
+    return True
+
+
 def slopes_of(activation: Activation) -> tuple[float, float]:
     """Slopes on the two sides of the kink."""
     return float(activation.derivative(np.array(-1.0))), float(activation.derivative(np.array(1.0)))

@@ -23,6 +23,7 @@ class Limits:
     span_coarse: float = 300.0  # the same for answers rounded to float32 or coarser, whose errors grow with the length
     knots: int = 24  # first pieces of coarse answers on each side of 0
     coarse_beside: float = 0.02  # width of pairs of coarse answers over their interval: float32 has slopes to a thousandth
+    curved_places: int = 4  # around which answers are curved before they are called so: a kink is seen once in 10⁴/k places
     attempts: int = 4  # lines that may fail to resolve before the oracle is called something else …
     attempts_coarse: int = 2  # … and of coarse answers, before random rows are searched
     line_end: float = 1e-2  # width of the end pieces over that of the line: kinks are rare out there
@@ -94,6 +95,9 @@ class Limits:
     # the certificate
     row_spare: float = 1.03  # fresh rows over the least number that could do, for those that repeat what others say
     row_margin: int = 16  # … and beyond it
+    side_rows: float = 1.1  # rows on a side of a unit over its parameters, in the mean of their law, and …
+    side_spare: int = 8  # … beyond them: some have fewer than the mean
+    side_pilot: int = 2000  # rows that are drawn, and not asked about, to learn how often units are on
     further: int = 3  # times that more fresh rows are asked for, where the certificate finds too few somewhere …
     further_rows: float = 0.5  # … this part of those that there are
     weak: float = 300.0  # precision of a unit over that of coarse answers, beyond which it is asked about alone; most have 30

@@ -11,7 +11,7 @@ import numpy as np
 from weightlift.activations import Activation
 from weightlift.errors import BudgetError
 from weightlift.extraction.estimate import Estimate
-from weightlift.extraction.fresh import fresh_rows, rows_alone, rows_to_prove
+from weightlift.extraction.fresh import fresh_rows, rows_alone, rows_on_sides, rows_to_prove
 from weightlift.extraction.kinked import by_line, is_straight, slopes_of
 from weightlift.extraction.limits import LIMITS
 from weightlift.extraction.orientation import turned
@@ -91,6 +91,10 @@ def _fitted(
     """All fresh rows that a proof needs, and the fit to all that was asked beside them."""
     missing = max(0, int(min(rows_to_prove(estimate, kinked=True) - len(rows[0]), probe.oracle.left)))
     rows = _with_fresh(rows, missing, probe, estimate, rng)
+    if len(estimate.c) > 1 and 0 < estimate.N.size <= LIMITS.dense:  # rows that do for the parameters may not do for each unit
+        sides = rows_on_sides(len(rows[0]), estimate, rng)
+        sides = sides[: int(min(len(sides), probe.oracle.left))]
+        rows = np.vstack([rows[0], sides]), np.vstack([rows[1], probe.ask(sides)])
     estimate = _faced(probe, polished(probe, estimate, linear), linear)
     inexact = LIMITS.unpolished if estimate.N.size > LIMITS.dense else 0.0
     explained = agrees(replace(probe, inexact=inexact), estimate, *rows)
