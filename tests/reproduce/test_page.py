@@ -127,6 +127,24 @@ def test_a_page_keeps_what_the_store_has_not(recipe: Recipe, tmp_path: Path, mon
     assert "earlier states of the package, which their commands would make anew: zhong2017 figx." in page_of(docs)
 
 
+@pytest.mark.parametrize(
+    ("size", "fewer", "words", "share"),
+    [
+        ("quick", None, "Not at the papers' size: on a smaller grid zhong2017 figx.", "| quick | 2 |"),
+        ("paper", 2, "Not at the papers' size: on the paper's grid with fewer trials zhong2017 figx.", "| paper | 2 of 3 |"),
+        ("paper", None, "", "| paper | 3 |"),
+    ],
+)
+def test_sizes_below_the_papers_are_named(
+    recipe: Recipe, tmp_path: Path, size: str, fewer: int | None, words: str, share: str
+) -> None:
+    figures.reproduce([recipe], tmp_path, size=size, trials=fewer, jobs=1)
+    text = (tmp_path / "index.md").read_text()
+    assert share in text
+    assert words in text
+    assert ("Not at" in text) == bool(words)
+
+
 def test_incomplete_figures_are_left_out_of_the_page(recipe: Recipe, tmp_path: Path) -> None:
     (made,) = figures.reproduce([recipe], tmp_path, jobs=1)
     with Store(tmp_path / figures.CELLS) as store:

@@ -109,17 +109,40 @@ def as_html(made: list[Reproduction]) -> str:
 
 
 def _overview(made: list[Reproduction]) -> list[str]:
-    lines = [_count(made), *_earlier(made), "", "| figure | size | trials | claims that held |", "|---|---|---|---|"]
+    lines = [_count(made), "", *_smaller(made), *_earlier(made)]
+    lines += ["| figure | size | trials a point | CPU minutes | claims that held |", "|---|---|---|---|---|"]
     for one in made:
         held, judged = _held(one.claims)
-        lines.append(f"| {one.recipe.name}: {one.recipe.title} | {one.run.size} | {one.cells:,} | {held} of {judged} |")
+        cells = (f"{one.recipe.name}: {one.recipe.title}", one.run.size, _trials(one), f"{one.seconds / 60:,.1f}")
+        lines.append(f"| {' | '.join(cells)} | {held} of {judged} |")
     return lines
+
+
+def _smaller(made: list[Reproduction]) -> list[str]:
+    """The figures that are not as large as the paper's grid, in words: a table alone would hide them."""
+    quick = [one.recipe.name for one in made if one.run.size != "paper"]
+    fewer = [one.recipe.name for one in made if one.run.size == "paper" and one.cells < _asked(one)]
+    absent = [recipe.name for recipe in recipes() if recipe.name not in {one.recipe.name for one in made}]
+    parts = [("on a smaller grid", quick), ("on the paper's grid with fewer trials", fewer), ("not run", absent)]
+    words = "; ".join(f"{what} {', '.join(names)}" for what, names in parts if names)
+    return [f"Not at the papers' size: {words}.", ""] if words else []
+
+
+def _asked(one: Reproduction) -> int:
+    """The trials of the whole grid."""
+    grid = one.recipe.grids[one.run.size]
+    return len(grid.points) * grid.trials
+
+
+def _trials(one: Reproduction) -> str:
+    asked = one.recipe.grids[one.run.size].trials
+    return f"{asked * one.cells / _asked(one):.3g}" + (f" of {asked}" if one.cells < _asked(one) else "")
 
 
 def _earlier(made: list[Reproduction]) -> list[str]:
     names = [one.recipe.name for one in made if not one.current]
     words = "Made by earlier states of the package, which their commands would make anew"
-    return ["", f"The line under a figure says what made it, where and when. {words}: {', '.join(names)}."] if names else []
+    return [f"The line under a figure says what made it, where and when. {words}: {', '.join(names)}.", ""] if names else []
 
 
 def _count(made: list[Reproduction]) -> str:
