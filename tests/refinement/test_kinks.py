@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -88,3 +89,15 @@ def test_an_offset_is_free_where_it_is_asked_for():
     net, _ = along_kinks(open_samples(X, y + 1.0), truth, bias=True, offset=True)
     r = net.predict(X) - y - 1.0
     assert abs(r.sum()) < 1e-9
+
+
+def test_a_unit_of_zero_weights_has_every_row_on_its_kink():
+    """Memory is that of the rows: nothing of rows × rows is formed, 72 MB here."""
+    truth, X, y = noisy(0, n=3000)
+    dead = replace(truth, W=truth.W * [1.0, 0.0], b=truth.b * [1.0, 0.0])
+    tracemalloc.start()
+    net, _ = along_kinks(open_samples(X, y), dead, bias=True)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50 * X.nbytes
+    assert risk(net, X, y) <= risk(dead, X, y)

@@ -227,3 +227,8 @@ def test_a_figure_that_fails_does_not_keep_the_others_from_being_made(tmp_path: 
     with pytest.raises(SweepError, match=r"(?s)fig1c: 1 of 5 cells failed.*fig2a: and this one too"):
         figures.reproduce(chosen, tmp_path)
     assert made == [chosen[1]]
+    made.clear()
+    monkeypatch.setattr(command, "recipes", lambda *names: chosen)
+    with pytest.raises(SweepError, match=r"(?s)fig1c: 1 of 5 cells failed.*fig2a: and this one too"):
+        command.execute(command.Command("all", out=tmp_path))
+    assert made == [chosen[1]]

@@ -112,7 +112,7 @@ class _Place:
         gradient, gram = self.gradient(released), self.gram(released)
         root = np.sqrt(np.maximum(np.diagonal(gram), LIMITS.affine_ridge * np.diagonal(gram).max(initial=0.0)) + 2.0**-1022)
         normals = self.normals[released == 0] / root
-        _, sizes, V = np.linalg.svd(normals, full_matrices=True)
+        _, sizes, V = np.linalg.svd(normals, full_matrices=len(normals) < len(root))  # V is square; rows may be many
         free = V[int(np.sum(sizes > LIMITS.kink_rank * sizes.max(initial=0.0))) :].T
         inner = free.T @ (gram / np.outer(root, root)) @ free
         target = free.T @ (gradient / root)

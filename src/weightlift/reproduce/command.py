@@ -11,6 +11,7 @@ from weightlift.reproduce.figures import CELLS, Reproduction, reproduce
 from weightlift.reproduce.page import write_docs, write_page
 from weightlift.reproduce.recipe import VERDICTS
 from weightlift.reproduce.store import Store
+from weightlift.reproduce.sweep import SweepError
 
 OUT = Path("reproduction")
 INTERRUPTED = 130
@@ -41,14 +42,21 @@ def execute(command: Command) -> int:
             print(f"{store.absorb(folder / CELLS):,} new cells from {folder}")
     if command.paper == "page":
         return _page(out, command.docs)
+    failures = []
     try:
         for recipe in recipes(command.paper, command.figure):
-            made = reproduce([recipe], out, size=command.size, seed=command.seed, trials=command.trials, jobs=command.jobs)
+            try:
+                made = reproduce([recipe], out, size=command.size, seed=command.seed, trials=command.trials, jobs=command.jobs)
+            except SweepError as error:  # the other figures are made all the same
+                failures.append(str(error))
+                continue
             for one in made:
                 _print(one, out)
     except KeyboardInterrupt:
         print("stopped; the cells that were done are stored, and the same command goes on from there.", file=sys.stderr)
         return INTERRUPTED
+    if failures:
+        raise SweepError("\n".join(failures))
     print(f"page: {out / 'index.html'}")
     return 0
 
