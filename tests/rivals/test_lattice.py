@@ -35,6 +35,17 @@ def test_one_discrete_direction_is_found_and_a_density_has_none(seed: int) -> No
     assert repetition(np.hstack([Z := rng.standard_normal((200, 3)), Z @ [[1.0], [2.0], [0.5]]])) is None  # in a subspace
 
 
+def test_a_part_of_the_vector_that_is_whole_on_some_rows_is_not_taken(seed: int) -> None:
+    """Rows of even numbers first: half of the vector is whole on them, and not on the others."""
+    rng = np.random.default_rng(seed)
+    Q = np.linalg.qr(rng.standard_normal((2, 2)))[0]
+    m = np.vstack([2.0 * rng.integers(-50, 51, (40, 1)), [[1.0], [3.0]]])
+    X = np.hstack([m, rng.standard_normal((42, 1)) * 100]) @ Q
+    found = repetition(X)
+    assert found is not None
+    np.testing.assert_allclose(np.abs(Q @ found), [1, 0], atol=1e-7)
+
+
 @pytest.mark.parametrize("bias", [False, True])
 def test_sines_on_a_rotated_lattice_are_refused(bias: bool, seed: int) -> None:
     rng = np.random.default_rng(seed)

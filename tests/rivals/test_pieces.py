@@ -90,3 +90,14 @@ def test_identities_of_one_variable() -> None:
     for phi, outcome in ((swish, Outcome.FOUND), (bump, Outcome.NONE_FOUND)):
         net = wl.Network(rng.standard_normal((4, 3)), rng.standard_normal(3), rng.standard_normal(3), activation=phi)
         assert outcome in outcomes(examined(net, X))
+
+
+def test_units_that_cancel_are_not_counted(seed: int) -> None:
+    """Without them the width is one, and in the headline: a second unit could split the first between two rows."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((40, 1))
+    net = wl.Network([[4.0, -0.9, -0.9 - 1e-10]], [-1.0, 1.0, -1.0], [1.5, -0.7, -0.7])
+    certificate = wl.certify(net, X, net.predict(X), bias=True)
+    assert "of at most 1 relu unit" in certificate.headline
+    apart = wl.Network([[4.0, -0.9, -0.5]], [-1.0, 1.0, -1.0], [1.5, -0.7, -0.7])
+    assert "of at most 1 relu unit" not in wl.certify(apart, X, apart.predict(X), bias=True).headline

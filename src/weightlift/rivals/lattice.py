@@ -57,16 +57,29 @@ def repetition(D: np.ndarray) -> np.ndarray | None:
     back = np.linalg.pinv(first)  # δ = D₀⁺ m: where the rows lie in a subspace, so does δ
     if not len(others) or rank > LIMITS.lattice_inputs:
         return None
-    B = np.zeros((rank + len(others), rank + len(others)))
-    B[:rank, :rank] = np.eye(rank)
-    B[rank:, :rank] = LIMITS.lattice * (others @ back)
-    B[rank:, rank:] = LIMITS.lattice * np.eye(len(others))
-    for m in reduced(B)[:rank].T[: max(1, rank)]:
-        delta = back @ np.round(m)
-        values = D @ delta
-        if np.any(m) and np.all(np.abs(values - np.round(values)) <= LIMITS.same * np.maximum(1.0, np.abs(values))):
-            return np.asarray(delta)
+    for _ in range(LIMITS.divisors):
+        parts = []
+        for m in _relations(others @ back):
+            delta = back @ m
+            rest = D @ delta - np.round(D @ delta)
+            if np.any(m) and np.all(np.abs(rest) <= LIMITS.same * np.maximum(1.0, np.abs(D @ delta))):
+                return np.asarray(delta)
+            if np.any(m) and np.abs(others @ delta - np.round(others @ delta)).max() <= LIMITS.same:
+                parts.append(D[np.argmax(np.abs(rest))])
+        if not parts:
+            return None
+        others = np.vstack([others, parts])  # by chance a part of δ was whole on those; a row on which it is not
     return None
+
+
+def _relations(C: np.ndarray) -> np.ndarray:
+    """(rank, rank) whole m, one a row, of which C m is nearly whole, the shortest first."""
+    r, rank = C.shape
+    B = np.zeros((rank + r, rank + r))
+    B[:rank, :rank] = np.eye(rank)
+    B[rank:, :rank] = LIMITS.lattice * C
+    B[rank:, rank:] = LIMITS.lattice * np.eye(r)
+    return np.round(reduced(B)[:rank].T[:rank])
 
 
 def reduced(B: np.ndarray) -> np.ndarray:

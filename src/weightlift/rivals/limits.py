@@ -60,6 +60,7 @@ class Limits:
     touched: int = 16  # rows at which the flat that touches a surface is looked at: each of k flats holds one in k of them
     lattice: float = 1e9  # weight of a rest beside a factor in a reduction: rows are known to 1e-13 of their size
     lattice_inputs: int = 40  # beyond which no lattice is looked for: 2 s there, and cubic in them
+    divisors: int = 6  # reductions, each with a row more on which a part of the vector that was found is not whole
     reductions: int = 100  # times the squared dimension, exchanges in one: random rows took 60
     levels: int = 256  # different places of discrete columns that are looked at
     atom: float = 0.02  # share of the rows with one value that makes a column discrete

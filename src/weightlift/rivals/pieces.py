@@ -66,9 +66,15 @@ class Pieces:
         return np.asarray((vectors[:k, values <= LIMITS.independent * max(values[-1], 1.0)] ** 2).sum(axis=1))
 
     @property
-    def rank(self) -> int:
-        """Of the slopes: of a network with more units the sides need not be in their span."""
-        return int(np.linalg.matrix_rank(self.S, LIMITS.independent * max(1.0, float(np.linalg.norm(self.S)))))
+    def shown(self) -> int:
+        """Units that the pieces need: with S = S′C, S′ independent columns, the polynomials CΘ that do not vanish.
+
+        Units that are on together are one, or none where they cancel; of a network with more the sides need not lie there.
+        """
+        S = _independent_columns(self.S)
+        C = np.linalg.lstsq(S, self.S, rcond=None)[0]  # (rank, k)
+        sums, terms = np.abs(C @ self.theta).max(axis=1), (np.abs(C) @ np.abs(self.theta)).max(axis=1)
+        return int(np.count_nonzero(sums > LIMITS.same * terms))
 
 
 def ratio(network: Network) -> float | None:
@@ -103,7 +109,7 @@ def examine_pieces(samples: Samples, X: np.ndarray, gauge: Gauge, alpha: float) 
                 f"Between the kinks the rows see {named(gauge, units)} only together, or not at all: moved against each other "
                 "they agree on every row. Give rows on the other sides.",
                 units=units,
-                width=pieces.rank if pieces.rank < gauge.network.n_units else None,
+                width=pieces.shown if pieces.shown < gauge.network.n_units else None,
             ),
             *_beside_loose(samples, pieces, np.flatnonzero(null <= LIMITS.same)),
         )
