@@ -14,8 +14,9 @@ needs a linear part to move to, and is a symmetry of networks that have one.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -241,17 +242,19 @@ class Network:
     def _repr_html_(self) -> str:
         return self.html()
 
-    def html(self, inputs: Sequence[str] | None = None) -> str:
+    def html(self, inputs: Sequence[str] | None = None, errors: Mapping[str, float] = MappingProxyType({})) -> str:
         """The units in normal form, under their numbers.
 
         inputs  names of the columns of X
+        errors  standard errors by the parameters' names, which stand in brackets
         """
         net = self.normalized()
         V = [] if net.V is None else net.V.reshape(net.n_inputs, -1).tolist()
         names = inputs or range(net.n_inputs)
         rows = ([name, *row] for name, row in zip(names, V, strict=True)) if V else ()
         line = markup.table(["V", *range(net.n_outputs)], rows) if V else ""
-        return f"<p><code>{markup.escaped(repr(self))}</code></p>{markup.units(net.W, net.A, net.b, inputs)}{line}"
+        units = markup.units(net.W, net.A, net.b, inputs, errors)
+        return f"<p><code>{markup.escaped(repr(self))}</code></p>{units}{line}"
 
     def _unit_norms(self) -> Network:
         q = self.activation.degree

@@ -71,7 +71,10 @@ def test_results_are_one_line_at_a_prompt(found: Recovery) -> None:
     assert repr(found) == "Recovery(Network(4 inputs, 2 units, relu, no biases, c=0): STATISTICAL)"
     assert repr(found.certificate).startswith("Certificate(STATISTICAL: Among networks of at most 2 relu units")
     assert repr(found.summary()) == str(found.summary())
-    assert "bmi" in text(found._repr_html_())
+    shown = text(found._repr_html_())
+    assert "bmi" in shown
+    for error in found.summary().errors.values():  # beside every estimate, in a notebook too
+        assert f"({error:.2g})" in shown
 
 
 def test_the_call_repeats_the_recovery(found: Recovery) -> None:

@@ -125,7 +125,9 @@ class Recovery:
         return shown
 
     def _repr_html_(self) -> str:
-        return f"{self.certificate._repr_html_()}{self.network.html(self.columns.inputs)}{self.stages_html()}"
+        noisy = self.certificate.noise_std is not None and self.rows is not None
+        errors = self.summary().errors if noisy else {}
+        return f"{self.certificate._repr_html_()}{self.network.html(self.columns.inputs, errors)}{self.stages_html()}"
 
     @property
     def work(self) -> float:
