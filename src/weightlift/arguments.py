@@ -39,6 +39,17 @@ def flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
+def probability(name: str, value: Any) -> float:
+    """A number between 0 and 1, neither of them.
+
+    >>> probability("level", 0.95)
+    0.95
+    """
+    if not (isinstance(value, float | np.floating) and 0 < value < 1):
+        raise ArgumentError(f"{name} must be between 0 and 1, not {value!r}.")
+    return float(value)
+
+
 def generator(rng: int | np.random.Generator) -> np.random.Generator:
     """A Generator from a seed; one that is given is taken as it is, and moves on.
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from weightlift.errors import FileFormatError
+from weightlift.errors import ArgumentError, FileFormatError
 
 Tensors = dict[str, np.ndarray]
 
@@ -26,6 +26,8 @@ def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
     A reader sees the old file or the new one, never a part. On failure the old one stays, and the error names `path`. A process
     that is killed leaves nothing behind where the system has files without names (Linux); elsewhere a hidden temporary file.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise ArgumentError(f"path must be the name of a file, not {path!r}.")
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))

@@ -81,7 +81,7 @@ def learn_1nn(
     _check(preset, initialization, iterations)
     activation, rng = get(activation), generator(rng)
     rows = _standardized(open_samples(X, y), preset, moments=initialization == "tensor")
-    if resample < 0:
+    if not isinstance(resample, bool | int | np.integer) or resample < 0:
         raise ArgumentError(f"resample must be True, False or a number of parts, not {resample!r}.")
     q = iterations if resample is True else int(resample)
     S0, S = _partition(rows.rows, q, rng)  #                                          S₀, S₁, …, S_q ← PARTITION(S, q + 1)
@@ -127,6 +127,8 @@ def learn_relu(
 
 def _standardized(rows: Samples, preset: str, *, moments: bool) -> Standardized:
     """Inputs made standard for the default preset; inputs that moments cannot use are warned of."""
+    if rows.n_outputs is not None:
+        raise ShapeError(f"y has {rows.n_outputs} columns; this algorithm is for one target: pass one column, y[:, i].")
     if preset == "paper":
         if moments:
             _check_standard(rows)

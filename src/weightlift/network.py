@@ -121,7 +121,8 @@ class Network:
 
     def output(self, number: int) -> Network:
         """The network of one output, y[:, number]."""
-        if not (isinstance(number, int | np.integer) and -self.n_outputs <= number < self.n_outputs):
+        m = self.n_outputs
+        if isinstance(number, bool) or not (isinstance(number, int | np.integer) and -m <= number < m):
             raise ArgumentError(f"number must be one of the {self.n_outputs} outputs, counted from 0, not {number!r}.")
         if self.a.ndim == 1:
             return self
@@ -362,6 +363,8 @@ def unit_distances(f: Network, g: Network) -> np.ndarray:
 
 def require_single(network: Network, purpose: str) -> None:
     """ShapeError for a network of several outputs or with a linear part, where the mathematics is that of one without."""
+    if not isinstance(network, Network):
+        raise ArgumentError(f"network must be a Network, not {type(network).__name__}.")
     if network.a.ndim != 1:
         raise ShapeError(f"{purpose} is for one output, and a has the shape {network.a.shape}; take network.output(i).")
     if network.V is not None:

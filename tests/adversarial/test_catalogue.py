@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.adversarial import arrays, commands, disk, entries, oracles
+from tests.adversarial import arrays, commands, disk, entries, oracles, rooms
 from tests.adversarial.cases import SECONDS, Case
 
-GROUPS = {**arrays.CASES, **disk.CASES, **commands.CASES, **oracles.CASES, **entries.CASES}
+GROUPS = {**arrays.CASES, **disk.CASES, **commands.CASES, **oracles.CASES, **entries.CASES, **rooms.CASES}
 if all(importlib.util.find_spec(name) for name in ("onnx", "pyarrow", "pandas", "dask")):
     from tests.adversarial import foreign
 

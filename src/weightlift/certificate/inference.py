@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
+from weightlift.arguments import flag, probability
 from weightlift.certificate.inflation import inflated, variance_inflation
 from weightlift.certificate.parameters import described, parameter_names, parameter_values
 from weightlift.certificate.scores import Scores
@@ -70,6 +71,7 @@ def inference(
     >>> result.names, result.n_parameters, round(result.noise_std, 2)
     (('w[0,0]', 'w[0,1]', 'w[0,2]', 'a[0]'), 3, 0.1)
     """
+    flag("robust", robust)
     samples = _rows(network, X, y, sample_weight)
     bias = bool(np.any(network.b)) if bias is None else bool(bias)
     offset = bool(np.any(network.c)) if offset is None else bool(offset)
@@ -297,8 +299,7 @@ class Inference:
         return T
 
     def _quantile(self, level: float) -> float:
-        if not 0 < level < 1:
-            raise ArgumentError(f"level must be between 0 and 1, not {level!r}.")
+        probability("level", level)
         return -float(stdtrit(self._degrees, (1 - level) / 2))
 
     @property

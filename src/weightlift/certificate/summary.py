@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weightlift import markup
+from weightlift.arguments import probability
 from weightlift.certificate.parameters import Estimates
 from weightlift.certificate.statement import Status, named
 from weightlift.errors import NotFiniteError, WeightliftError
@@ -48,6 +49,7 @@ def summarize(
     level    the probability with which an interval covers
     columns  names of the columns, where they have any
     """
+    probability("level", level)
     caveats: tuple[str, ...] = ()
     if not certificate:
         doubt = named(certificate.ambiguous_units) if certificate.status is Status.AMBIGUOUS else "The network is"

@@ -112,8 +112,10 @@ def certify(
     if not math.isfinite(samples.n):
         raise ArgumentError("X is a population without rows; draw some with weightlift.draw(network, n).")
     bias, offset = _free(network, bias, offset)
-    if samples.n_outputs != (None if network.a.ndim == 1 else network.n_outputs):
-        raise ShapeError(f"y has {samples.n_outputs or 'no'} columns and a the shape {network.a.shape}; they must agree.")
+    for name, source in (("y", samples), ("y of heldout", heldout)):
+        if source is not None and source.n_outputs != (None if network.a.ndim == 1 else network.n_outputs):
+            columns = source.n_outputs or "no"
+            raise ShapeError(f"{name} has {columns} columns and a the shape {network.a.shape}; they must agree.")
     if network.a.ndim == 2 or network.V is not None:
         model = Model(bias, network.V is not None, offset)
         return certify_joint(network, samples, model, heldout=heldout, tries=int(tries), rng=generator(rng))

@@ -48,6 +48,7 @@ class Limits:
     subspace_tolerance: float = 1e-13  # change of a start that has converged, here and in the tensor power method
     rank_floor: float = 1e-9  # of the largest eigenvalue: below, an exact tensor has no more components
     component: float = 1 - 1e-6  # f of an exact component; less of it is noise
+    entries: float = 2.0**34  # of a tensor that is formed from its components: 128 GiB
 
 
 LIMITS = Limits()

@@ -7,6 +7,8 @@ Cost        O(nᵖ r) for r vectors, by matrix products.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
@@ -36,6 +38,8 @@ def compose(weights: ArrayLike, factors: ArrayLike, order: int) -> Real:
     c, U = np.asarray(weights, dtype=np.float64), np.asarray(factors, dtype=np.float64)
     if U.ndim != 2 or c.shape != U.shape[1:]:
         raise ShapeError(f"weights must have shape (r,) and factors (n, r), not {c.shape} and {U.shape}.")
+    if order < 0 or order * math.log(max(2, U.shape[0])) > math.log(LIMITS.entries):
+        raise ArgumentError(f"order must be at least 0, and {U.shape[0]}^order at most {LIMITS.entries:.0e}, not {order!r}.")
     left = power_columns(U, order // 2)
     right = left if order % 2 == 0 else power_columns(U, order - order // 2)
     return np.asarray(((left * c) @ right.T).reshape((U.shape[0],) * order))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from weightlift.errors import ArgumentError
 from weightlift.namespaces import Array, array_namespace
 
@@ -23,7 +25,7 @@ def polynomials(max_order: int, t: Array) -> list[Array]:
 
     max_order  the highest k
     """
-    _check_order(max_order)
+    check_order(max_order)
     values = [array_namespace(t).ones_like(t)]
     if max_order:
         values.append(t)
@@ -37,7 +39,7 @@ def normalized(max_order: int, t: Array) -> list[Array]:
 
     max_order  the highest k
     """
-    _check_order(max_order)
+    check_order(max_order)
     values = [array_namespace(t).ones_like(t)]
     if max_order:
         values.append(t)
@@ -46,6 +48,7 @@ def normalized(max_order: int, t: Array) -> list[Array]:
     return values
 
 
-def _check_order(order: int) -> None:
-    if order < 0:
-        raise ArgumentError(f"order must be a non-negative integer, not {order}.")
+def check_order(order: int, name: str = "order") -> None:
+    """ArgumentError for what is no order of a polynomial or a tensor."""
+    if not isinstance(order, int | np.integer) or order < 0:
+        raise ArgumentError(f"{name} must be a non-negative integer, not {order!r}.")

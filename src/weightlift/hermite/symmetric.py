@@ -32,6 +32,8 @@ def symmetric_basis(n_inputs: int, order: int) -> SymmetricBasis:
     """The basis of Sym^order(Rᵈ); its tables are kept."""
     if order < 0 or n_inputs < 1:
         raise ArgumentError(f"order must be at least 0 and n_inputs at least 1, not {order} and {n_inputs}.")
+    if order >= len(_FACTORIALS):
+        raise ArgumentError(f"order must be below {len(_FACTORIALS)}, not {order}: higher ones are not kept.")
     return SymmetricBasis(n_inputs, order)
 
 

@@ -21,12 +21,14 @@ import numpy as np
 
 from weightlift.errors import ArgumentError
 from weightlift.hermite import polynomials
+from weightlift.hermite.polynomials import check_order
 from weightlift.hermite.symmetric import flattening, flattening_product, symmetric_basis, symmetric_dimension
 from weightlift.moments.hermite_moment import HermiteMoment, unit_moments
 from weightlift.moments.limits import LIMITS
 from weightlift.namespaces import Array, array_namespace, as_like, to_numpy
 from weightlift.network import Network
 from weightlift.samples import Block, Samples, Sums
+from weightlift.samples.protocol import check_source
 
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
@@ -103,6 +105,8 @@ def hermite_coefficient(samples: Samples, order: int) -> np.ndarray:
     >>> hermite_coefficient(wl.samples.population(net), 2)      # 2 e^{−1/2}/√(2π) e₁e₁ᵀ
     array([[0.48394145, 0.        ], [0.        , 0.        ]])
     """
+    check_source(samples)
+    check_order(order)
     check_memory(8.0 * samples.d**order, f"T_{order} in {samples.d} dimensions", "contract it: HermiteMoment, FlattenedMoment")
     return np.asarray(to_numpy(samples.mean(HermiteMoment(samples.d, order))[0]))
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weightlift.activations import Activation
+from weightlift.activations import Activation, get
 from weightlift.errors import ActivationError
 from weightlift.hermite import contraction, polynomials
 from weightlift.moments.limits import LIMITS
@@ -172,6 +172,7 @@ class MomentChoice:
 
 def choose_moments(activation: Activation) -> MomentChoice:
     """The first non-zero moments of φ at unit bias-free scale; an activation without them is refused by name."""
+    activation = get(activation)
     nonzero = nonzero_moments(activation)
     second = [j for j in (2, 3, 4) if nonzero[j]]
     third = [j for j in (3, 4) if nonzero[j]]

@@ -16,12 +16,13 @@ from functools import cached_property
 import numpy as np
 
 from weightlift.errors import ArgumentError, TooFewRowsError
-from weightlift.hermite.polynomials import normalized
+from weightlift.hermite.polynomials import check_order, normalized
 from weightlift.moments.hermite_moment import symmetric_cp, unit_moments
 from weightlift.moments.limits import LIMITS
 from weightlift.namespaces import Array, array_namespace, as_like, matmul_transposed, matrix, to_numpy
 from weightlift.network import Network
 from weightlift.samples import Block, Samples, Sums
+from weightlift.samples.protocol import check_source
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +66,8 @@ def hermite_regression(samples: Samples, degree: int) -> HermitePolynomial:
     >>> bool(np.allclose(fit.tensor(4), exact, atol=1e-14))
     True
     """
+    check_source(samples)
+    check_order(degree, "degree")
     D = math.comb(samples.d + degree, degree)
     if LIMITS.terms < D:
         raise ArgumentError(

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weightlift import activations
-from weightlift.errors import ActivationError
+from weightlift.errors import ActivationError, ArgumentError
 from weightlift.geometry import gram
 from weightlift.namespaces import Array, array_namespace, as_like, matmul_transposed, matrix, to_numpy
 from weightlift.network import Network
@@ -125,6 +125,8 @@ class AffineRegression:
 
 
 def require_relu(network: Network) -> None:
+    if not isinstance(network, Network):
+        raise ArgumentError(f"units must be a Network, not {type(network).__name__}.")
     if network.activation != activations.relu:
         raise ActivationError(
             f"units beside an affine function must be ReLU units, not {network.activation.name}: "

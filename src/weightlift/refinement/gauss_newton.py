@@ -26,6 +26,7 @@ from weightlift.refinement.limits import LIMITS
 from weightlift.refinement.normal_equations import Free, NormalEquations, OutputEquations
 from weightlift.risk import Risk, Students
 from weightlift.samples import Samples
+from weightlift.samples.protocol import check_source
 
 TINY = 2.0**-1022  # the least normal number: a dead unit divides by it, not by zero
 TIE = 2.0**-50  # relative: risks this close are one, and the step decides, which knows the minimum to more digits
@@ -146,6 +147,9 @@ def rounding(d: int) -> float:
 
 
 def _students(samples: Samples, start: Network | Students) -> Students:
+    check_source(samples)
+    if not isinstance(start, Network | Students):
+        raise ArgumentError(f"start must be a Network or Students, not {type(start).__name__}.")
     students = Students.of(start) if isinstance(start, Network) else start
     if students.shape[0] != samples.d:
         raise ArgumentError(f"start has {students.shape[0]} inputs and the data {samples.d}; they must agree.")

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weightlift.activations import Activation
-from weightlift.errors import ShapeError
+from weightlift.errors import ArgumentError, ShapeError
 from weightlift.namespaces import Array, array_namespace, as_like, from_numpy, matmul_transposed, solve, to_numpy
 from weightlift.network import Network
 from weightlift.refinement.gauss_newton import NEAR_ROUNDING, TIE, TINY, RefinementEnding, _damped_steps, _endings, rounding
@@ -29,6 +29,7 @@ from weightlift.refinement.limits import LIMITS
 from weightlift.refinement.normal_equations import _jacobian_gram, _pair_products, _spread
 from weightlift.refinement.projected_products import product_steps
 from weightlift.samples import Block, Samples, Sums
+from weightlift.samples.protocol import check_source
 
 
 @dataclass(frozen=True)
@@ -219,6 +220,9 @@ def output_losses(samples: Samples, network: Network, model: Model) -> np.ndarra
 
 def _placed(samples: Samples, start: Network | Hidden) -> Hidden:
     """The start beside the rows, in float64."""
+    check_source(samples)
+    if not isinstance(start, Network | Hidden):
+        raise ArgumentError(f"start must be a Network or a batch of hidden layers, not {type(start).__name__}.")
     hidden = Hidden.of(start) if isinstance(start, Network) else start
     if hidden.shape[0] != samples.d:
         raise ShapeError(f"start has {hidden.shape[0]} inputs and the data {samples.d}; they must agree.")

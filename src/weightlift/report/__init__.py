@@ -17,6 +17,7 @@ import numpy as np
 from weightlift import markup
 from weightlift._version import __version__
 from weightlift.certificate import Summary
+from weightlift.errors import ArgumentError
 from weightlift.files import write_atomically
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
@@ -63,6 +64,8 @@ def page(found: Recovery, *, command: str = "") -> str:
     found    what `recover` returned
     command  the line that repeats the recovery, where it was not a call of `recover`
     """
+    if not isinstance(found, Recovery):
+        raise ArgumentError(f"found must be what `recover` returns, a Recovery, not {type(found).__name__}.")
     title = f"{found.certificate.status.name}: {_model(found)}"
     table = found.summary()
     sections = [

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from weightlift.errors import FileFormatError
+from weightlift.errors import ArgumentError, FileFormatError
 from weightlift.files import parsed_json
 
 FORMAT, VERSION = "weightlift.journal", 1
@@ -29,6 +29,8 @@ class Journal:
     """Answers by the bits of their rows. Not for concurrent use: the file is locked while it is open."""
 
     def __init__(self, path: str | os.PathLike[str], n_inputs: int) -> None:
+        if not isinstance(path, str | os.PathLike):
+            raise ArgumentError(f"journal must be the name of a file, not {path!r}.")
         self.path, self.n_inputs, self.n_outputs = Path(path), n_inputs, 0
         self._answers: dict[bytes, np.ndarray] = {}
         self._second: dict[bytes, np.ndarray] = {}  # to rows that were asked twice

@@ -16,6 +16,12 @@ from weightlift.namespaces import Array, Namespace
 Sums = tuple[Array, ...]
 
 
+def check_source(samples: Any) -> None:
+    """ArgumentError for rows that were not opened: arrays, files, networks."""
+    if not hasattr(type(samples), "fold"):
+        raise ArgumentError(f"samples must be rows as samples.open gives them, not {type(samples).__name__}.")
+
+
 def refuse_several(y: Array) -> None:
     """ShapeError for targets of several columns, where an algorithm is for one."""
     if y.ndim != 1:
