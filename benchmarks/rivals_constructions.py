@@ -442,6 +442,41 @@ def rays(rng: np.random.Generator) -> Instance:
     return Instance(X, (truth, *interpolating(truth, X, rng, free)), "fits", {"bias": bias})
 
 
+def shifted_waves(rng: np.random.Generator) -> Instance:
+    """Sines with biases, and every network that random starts find: sin(z + π) = −sin z is a symmetry, and must be named."""
+    d, k = int(rng.integers(1, 4)), int(rng.integers(1, 4))
+    truth = Network(rng.standard_normal((d, k)), rng.standard_normal(k), 3.0 * rng.standard_normal(k), 0.0, "sine")
+    X = rng.standard_normal((int(rng.integers(2, 6)) * (d + 2) * k + 8, d))
+    return Instance(X, (truth, *interpolating(truth, X, rng, "Wab")), "fits", {"bias": True})
+
+
+def quantised_inputs(rng: np.random.Generator) -> Instance:
+    """Whole weights, and inputs that are whole, rounded, discrete in one column, or of a density."""
+    d, k, bias = int(rng.integers(2, 5)), int(rng.integers(2, 5)), bool(rng.integers(2))
+    activation = str(rng.choice(["relu", "leaky_relu", "absolute", "squared_relu", "tanh", "softplus", "gelu", "sine"]))
+    levels = np.arange(-2.0, 3.0) if rng.integers(2) else np.array([-1.0, 1.0])
+    W, b = rng.choice(levels, (d, k)), bias * rng.integers(-1, 2, k).astype(float)
+    truth = Network(W, rng.choice([-1.0, 1.0], k), b, 0.0, activation)
+    n = int(rng.choice([1.3, 2.0, 5.0, 12.0]) * k * (d + 2)) + 8
+    X = rng.standard_normal((n, d))
+    X = (X, np.round(1.5 * X), np.round(X, 1), np.hstack([rng.integers(0, 3, (n, 1)), X[:, 1:]]))[int(rng.integers(4))]
+    free = "W" + "b" * bias + ("" if truth.activation.degree else "a")
+    return Instance(X, (truth, *interpolating(truth, X, rng, free)), "fits", {"bias": bias})
+
+
+def spread_weights(rng: np.random.Generator) -> Instance:
+    """Sample weights over one to 25 decades, some of them zero, and every network that random starts find."""
+    d, k, bias = int(rng.integers(1, 4)), int(rng.integers(1, 4)), bool(rng.integers(2))
+    activation = str(rng.choice(["relu", "leaky_relu", "absolute", "squared_relu", "tanh", "sigmoid", "silu", "erf"]))
+    truth = Network(rng.standard_normal((d, k)), rng.standard_normal(k), bias * rng.standard_normal(k), 0.0, activation)
+    X = rng.standard_normal((int(rng.choice([1.5, 3.0, 8.0]) * k * (d + 2)) + 8, d))
+    weights = 10.0 ** rng.uniform(-rng.choice([1, 4, 12, 25]), 0, len(X)) * (rng.random(len(X)) < rng.choice([0.6, 1.0]))
+    weights[0] = 1.0
+    free = "W" + "b" * bias + ("" if truth.activation.degree else "a")
+    found = interpolating(truth, X[weights > 0], rng, free)
+    return Instance(X, (truth, *found), "fits", {"bias": bias, "sample_weight": weights})
+
+
 CONSTRUCTIONS: dict[str, Callable[[np.random.Generator], Instance]] = {
     f.__name__: f
     for f in (
@@ -471,6 +506,9 @@ CONSTRUCTIONS: dict[str, Callable[[np.random.Generator], Instance]] = {
         faint_weights,
         rotated_grid,
         rays,
+        shifted_waves,
+        quantised_inputs,
+        spread_weights,
         held_out_copies,
         split,
         zero_set,

@@ -10,6 +10,7 @@ Cost  one pass of O(n d k) for 4k + 8 networks; a few of O(n p²) for each direc
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,17 +41,40 @@ def curvature(
     rng: np.random.Generator,
 ) -> Curvature:
     """covariances: σ²(JᵀJ)⁻¹ and the robust one; variance: σ²."""
-    directions = _Directions.of(information, covariances, math.sqrt(variance), rng)
-    low, high = LIMITS.linearity
+    gauge = information.gauge
+    L, at = math.sqrt(variance) * information.half_inverse, [gauge.coordinates(i) for i in range(gauge.network.n_units)]
+    directions = _Directions(information, *boundary(L, covariances, at, rng))
     ratio = directions.ratio(samples, directions.delta)
-    bent = np.flatnonzero(~((ratio >= low) & (ratio <= high)))
-    bends = np.zeros((0, information.gauge.size))
+    bent = np.flatnonzero(~_quadratic(ratio))
+    bends = np.zeros((0, gauge.size))
     if bent.size:
         bends, ratio[bent] = directions.take(bent).followed(samples)
-    bad = ~((ratio >= low) & (ratio <= high))
-    units = tuple(sorted(set(directions.unit[bad].tolist()) - {-1}))
-    who = named(information.gauge.called(units), verb=False)
     followed = ", along its valley where that bends" * bool(bent.size)
+    return Curvature(stated(ratio, directions.unit, gauge.called(range(len(at))), followed), bends.T)
+
+
+def boundary(
+    L: np.ndarray, covariances: tuple[np.ndarray, ...], coordinates: list[np.ndarray], rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """δ and u (m, p), and the unit (m,) of each: random ones, −1, of the ellipsoid L Lᵀ, then those that a unit knows least."""
+    v = rng.standard_normal((RANDOM, L.shape[1]))
+    delta = [v @ L.T / np.linalg.norm(v, axis=1, keepdims=True)]
+    held, unit = [np.zeros_like(delta[0])], [-1] * RANDOM
+    for C in covariances:
+        for i, at in enumerate(coordinates):
+            u = np.zeros(len(L))
+            values, vectors = np.linalg.eigh(C[np.ix_(at, at)])
+            u[at] = vectors[:, -1]
+            worst = C @ u / math.sqrt(max(values[-1], TINY))
+            delta, held, unit = [*delta, np.stack([worst, -worst])], [*held, np.stack([u, u])], [*unit, i, i]
+    return RADIUS * np.concatenate(delta), np.concatenate(held), np.array(unit)
+
+
+def stated(ratio: np.ndarray, unit: np.ndarray, numbers: Sequence[int], followed: str = "") -> Statement:
+    """ratio: the increases of Σ w r² over the quadratic ones, of directions of these units; numbers: what they are called."""
+    bad = ~_quadratic(ratio)
+    units = tuple(sorted(set(unit[bad].tolist()) - {-1}))
+    who = named((numbers[i] for i in units), verb=False)
     sentence = (
         f"On the regions' boundaries the squared error is between {ratio.min():.2g} and {ratio.max():.2g} of its quadratic "
         f"approximation{followed}."
@@ -58,36 +82,27 @@ def curvature(
         else f"Within the regions of {who} the squared error is not quadratic ({ratio.min():.2g} to "
         f"{ratio.max():.2g} of it), so that they cannot be trusted; give more rows."
     )
-    return Curvature(Statement(Topic.CURVATURE, Kind.TESTED, not bad.any(), sentence, float(ratio.max()), high, units), bends.T)
+    return Statement(Topic.CURVATURE, Kind.TESTED, not bad.any(), sentence, float(ratio.max()), LIMITS.linearity[1], units)
+
+
+def _quadratic(ratio: np.ndarray) -> np.ndarray:
+    return np.asarray((ratio >= LIMITS.linearity[0]) & (ratio <= LIMITS.linearity[1]))
 
 
 @dataclass(frozen=True, eq=False)
 class _Directions:
     information: Information
     delta: np.ndarray  # (m, p)
-    held: np.ndarray  # (m, p) u; for random directions JᵀJ δ
+    along: np.ndarray  # (m, p) u; zero for random directions
     unit: np.ndarray  # (m,) −1 for random directions
 
-    @classmethod
-    def of(
-        cls, information: Information, covariances: tuple[np.ndarray, ...], scale: float, rng: np.random.Generator
-    ) -> _Directions:
-        gauge, p = information.gauge, information.gauge.size
-        v = rng.standard_normal((RANDOM, information.half_inverse.shape[1]))
-        v *= scale / np.linalg.norm(v, axis=1, keepdims=True)
-        delta, unit = [v @ information.half_inverse.T], [-1] * RANDOM
-        held = [delta[0] @ information.gram]
-        for C in covariances:
-            for i in range(gauge.network.n_units):
-                at, u = gauge.coordinates(i), np.zeros(p)
-                values, vectors = np.linalg.eigh(C[np.ix_(at, at)])
-                u[at] = vectors[:, -1]
-                worst = C @ u / math.sqrt(max(values[-1], TINY))
-                delta, held, unit = [*delta, np.stack([worst, -worst])], [*held, np.stack([u, u])], [*unit, i, i]
-        return cls(information, RADIUS * np.concatenate(delta), np.concatenate(held), np.array(unit))
+    @property
+    def held(self) -> np.ndarray:
+        """(m, p) u; for random directions JᵀJ δ."""
+        return np.where((self.unit < 0)[:, None], self.delta @ self.information.gram, self.along)
 
     def take(self, index: np.ndarray) -> _Directions:
-        return _Directions(self.information, self.delta[index], self.held[index], self.unit[index])
+        return _Directions(self.information, self.delta[index], self.along[index], self.unit[index])
 
     def ratio(self, samples: Samples, delta: np.ndarray) -> np.ndarray:
         """(m,) the increase of Σ w r² at θ + delta over the quadratic one along the straight line."""

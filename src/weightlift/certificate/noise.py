@@ -27,7 +27,7 @@ from weightlift.certificate.curvature import curvature
 from weightlift.certificate.lack_of_fit import LackOfFit, lack_of_fit
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.minimum import distance_to_minimum, minimum
-from weightlift.certificate.precision import Near, NearSquares, UnitRegions
+from weightlift.certificate.precision import UnitRegions, on_sides
 from weightlift.certificate.scores import DecidingRows, SharedLeverages
 from weightlift.certificate.significance import TINY, chance, significance
 from weightlift.certificate.statement import Kind, Statement, Topic, named
@@ -79,11 +79,13 @@ def examine_noise(
     shift = distance_to_minimum(samples, information, variance)
     fit = lack_of_fit(samples, information, n_rows, rng=rng)
     shared = _shared_leverage(samples, information, fit, n_rows, distinct)
-    first: tuple[Statement, ...] = (*before, minimum(shift, p), shared or _influence(fit), _structure(fit))
+    told = shared or _influence(fit), structure(fit.p_value, fit.detection_limit)
+    first: tuple[Statement, ...] = (*before, minimum(shift, p), *told)
     if not all(s.holds for s in first):
         return NoisyFit(first, variance, noise, fit)
     first = (*first, *_decided(samples, information, fit.leverage, n_rows))
     covariances = variance * information.inverse, information.sandwich(fit.meat)
+    inputs = gauge.free.inputs(gauge.network.n_inputs)
     q, rest = gauge.unit_size, n_rows - p
     radius = math.sqrt(q * _fisher(q, rest)) + math.sqrt(shift)
     regions = radius**2 * np.stack([blocks_of(C, gauge) for C in covariances])
@@ -100,7 +102,16 @@ def examine_noise(
         *first,
         significance(samples, information, covariances, variance, needed, regions),
         *_precisions(information, regions, relative, single, columns),
-        *_sides(samples, information, reach, relative, needed * variance),
+        *on_sides(
+            samples,
+            UnitRegions(gauge.network, reach[:, :, :inputs, :inputs]),
+            relative,
+            needed * variance,
+            _open_sizes(information),
+            lambda rows: _open_sizes(Information.of(rows, gauge)),
+            LIMITS.noisy_region,
+            gauge.called(units),
+        ),
         bent.statement,
     )
     return NoisyFit(statements, variance, noise, fit, relative, regions, wide, single)
@@ -183,16 +194,18 @@ def _decided(samples: Samples, information: Information, leverage: float, n_rows
         yield Statement(Topic.DETERMINED, Kind.TESTED, False, sentence, leverage, limit, units)
 
 
-def _structure(fit: LackOfFit) -> Statement:
-    holds = fit.p_value > LIMITS.level
+def structure(p_value: float, limit: float | None = None) -> Statement:
+    """limit: root mean square of a further unit that would have been found."""
+    holds = p_value > LIMITS.level
+    found = "" if limit is None else f"; a further unit above {limit:.2g} (root mean square) would have been found"
     sentence = (
-        f"The residual shows no structure (p = {fit.p_value:.2g}, {LIMITS.features} random units, {LIMITS.flips} draws of "
-        f"signs); a further unit above {fit.detection_limit:.2g} (root mean square) would have been found."
+        f"The residual shows no structure (p = {p_value:.2g}, {LIMITS.features} random units, {LIMITS.flips} draws of signs)"
+        f"{found}."
         if holds
-        else f"The residual has structure left (p = {fit.p_value:.1g}): try another width, another activation, biases or an "
-        "offset, or search for a better minimum."
+        else f"The residual has structure left (p = {p_value:.1g}): try another width, another activation, biases, an offset "
+        "or a linear part, or search for a better minimum."
     )
-    return Statement(Topic.STRUCTURE, Kind.TESTED, holds, sentence, fit.p_value, LIMITS.level)
+    return Statement(Topic.STRUCTURE, Kind.TESTED, holds, sentence, p_value, LIMITS.level)
 
 
 def _single(gauge: Gauge, covariances: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
@@ -235,26 +248,10 @@ def _precision(relative: np.ndarray, single: float | None = None) -> Statement:
     return Statement(Topic.PRECISION, Kind.TESTED, not wide, sentence, float(relative.max()), limit, wide)
 
 
-def _sides(
-    samples: Samples, information: Information, regions: np.ndarray, relative: np.ndarray, cost: float
-) -> Iterator[Statement]:
-    """Rows that are on their side of a kink by no more than chance: regions (2, k, q, q) that wide reach them, and all of them
-    on the other side would cost no more in Σ w r². Without them, a unit's region must not grow beyond its own size."""
-    gauge = information.gauge
-    if not gauge.network.activation.kinks:
-        return
-    reach = UnitRegions(gauge, regions)
-    by_chance = to_numpy(samples.fold(NearSquares(reach))[0]) <= cost
-    if not by_chance.any():
-        return
-    without = Information.of(samples.map(Near(reach).without), gauge)
-    there, here = (gauge.relative_sizes(J.unit_inverses()) for J in (without, information))
-    open_ = ~(relative * there <= here * LIMITS.noisy_region) if without.full_rank else relative >= 0
-    units = tuple(np.flatnonzero(open_ & by_chance).tolist())
-    if units:
-        who = named(gauge.called(units))
-        sentence = f"{who} determined by rows on a kink alone, within the noise; give rows elsewhere, or more of them."
-        yield Statement(Topic.SIGNIFICANCE, Kind.TESTED, False, sentence, units=units)
+def _open_sizes(known: Information) -> np.ndarray:
+    """(k,) relative sizes by (JᵀJ)⁻¹; infinite where its rank is not full."""
+    sizes = known.gauge.relative_sizes(known.unit_inverses())
+    return sizes if known.full_rank else np.full_like(sizes, math.inf)
 
 
 def _wide(gauge: Gauge, i: int, region: np.ndarray, fit: LackOfFit) -> np.ndarray:

@@ -16,17 +16,18 @@ Cost  two passes, O(n d k), beside JᵀJ.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from weightlift.certificate.limits import LIMITS
-from weightlift.certificate.statement import named
+from weightlift.certificate.statement import Kind, Statement, Topic, named
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import MAX_CONDITION, Information
 from weightlift.evidence.rows import EPS, double
-from weightlift.namespaces import Array, array_namespace, as_like
+from weightlift.namespaces import Array, array_namespace, as_like, to_numpy
+from weightlift.network import Network
 from weightlift.risk import Students
 from weightlift.samples import Block, Samples, Sums
 
@@ -79,6 +80,10 @@ class Box:
     gauge: Gauge
     radius: np.ndarray  # (p,)
 
+    @property
+    def network(self) -> Network:
+        return self.gauge.network
+
     @classmethod
     def of(cls, information: Information, size: float) -> Box:
         """The box of the ellipsoid ‖δ‖_H ≤ size."""
@@ -100,19 +105,19 @@ class Box:
 
 @dataclass(frozen=True, eq=False)
 class UnitRegions:
-    """δᵀR⁻¹δ ≤ 1 for the coordinates of every unit, R one of several."""
+    """δᵀR⁻¹δ ≤ 1 for (w, b), or w, of every unit, R one of several."""
 
-    gauge: Gauge
+    network: Network
     regions: np.ndarray  # (r, k, q, q)
 
     def unit_radii(self, X: Array) -> tuple[Array, None]:
         """What z (m, k) may change by."""
-        xp, q = array_namespace(X), self.gauge.free.inputs(X.shape[1])
+        xp = array_namespace(X)
         one = xp.ones((X.shape[0], 1), dtype=X.dtype, device=X.device)
-        inputs = xp.concat([X, one], axis=1)[:, :q]
+        inputs = xp.concat([X, one], axis=1)[:, : self.regions.shape[-1]]
         columns = []
-        for i in range(self.gauge.network.n_units):
-            squares = [xp.sum(xp.matmul(inputs, as_like(R[i, :q, :q], X)) * inputs, axis=1) for R in self.regions]
+        for i in range(self.network.n_units):
+            squares = [xp.sum(xp.matmul(inputs, as_like(R[i], X)) * inputs, axis=1) for R in self.regions]
             columns.append(xp.sqrt(xp.max(xp.stack([xp.abs(s) for s in squares]), axis=0)))
         return xp.stack(columns, axis=1), None
 
@@ -125,7 +130,7 @@ class Near:
 
     @property
     def floats_per_row(self) -> int:
-        return 6 * self.box.gauge.network.n_units + 2 * self.box.gauge.network.n_inputs
+        return 6 * self.box.network.n_units + 2 * self.box.network.n_inputs
 
     def __call__(self, block: Block) -> Sums:
         xp = array_namespace(block.X)
@@ -133,42 +138,72 @@ class Near:
 
     def without(self, block: Block) -> Block:
         xp = array_namespace(block.X)
-        w = xp.ones_like(block.y) if block.w is None else block.w
+        w = xp.ones_like(block.X[:, 0]) if block.w is None else block.w
         return replace(block, w=xp.where(self._on(block), xp.zeros_like(w), w))
 
     def _on(self, block: Block) -> Array:
         """(m,)"""
-        X, _, _ = double(block)
-        xp = array_namespace(X)
-        gaps, reach = kink_gaps(X, self.box)
+        xp = array_namespace(block.X)
+        gaps, reach = kink_gaps(xp.astype(block.X, xp.float64, copy=False), self.box)
         return xp.any(gaps <= reach, axis=1)
 
 
 def kink_gaps(X: Array, box: Box | UnitRegions) -> tuple[Array, Array]:
     """|zᵢ − kink| of the nearest kink, and what it may change by: (m, k) both."""
-    xp, net = array_namespace(X), box.gauge.network
-    z = Students.of(net).like(X).preactivations(X)[:, 0, :]
+    xp, net = array_namespace(X), box.network
+    z = xp.matmul(X, as_like(net.W, X)) + as_like(net.b, X)
     gaps = [xp.abs(z - kink) for kink in net.activation.kinks]
     return xp.min(xp.stack(gaps), axis=0), box.unit_radii(X)[0]
 
 
 @dataclass(frozen=True, eq=False)
 class NearSquares:
-    """Σ w (aᵢ (zᵢ − kink))² over the rows within reach of unit i's kink, (k,): what it costs to put them on the other side, up
+    """Σ w ‖aᵢ‖² (zᵢ − kink)² over the rows within reach of unit i's kink, (k,): what it costs to put them on the other side, up
     to the jump of φ′."""
 
     reach: UnitRegions
 
     @property
     def floats_per_row(self) -> int:
-        return 8 * self.reach.gauge.network.n_units + 2 * self.reach.gauge.network.n_inputs
+        return 8 * self.reach.network.n_units + 2 * self.reach.network.n_inputs
 
     def __call__(self, block: Block) -> Sums:
         X, _, w = double(block)
         xp = array_namespace(X)
         gaps, reach = kink_gaps(X, self.reach)
-        sizes = as_like(np.abs(self.reach.gauge.network.a), X) * gaps
+        sizes = as_like(np.linalg.norm(self.reach.network.A, axis=1), X) * gaps
         return (xp.sum(w[:, None] * xp.where(gaps <= reach, sizes * sizes, xp.zeros_like(sizes)), axis=0),)
+
+
+def on_sides(
+    samples: Samples,
+    reach: UnitRegions,
+    relative: np.ndarray,
+    cost: float,
+    here: np.ndarray,
+    sizes: Callable[[Samples], np.ndarray],
+    limit: float,
+    numbers: Sequence[int],
+) -> Iterator[Statement]:
+    """Rows that are on their side of a kink by no more than chance: regions that wide reach them, and all of them on the other
+    side would cost no more in Σ w r². Without them, a unit's region must not grow beyond its own size.
+
+    relative  (k,) sizes of the units' regions
+    here      (k,) relative sizes of the units' parts of (JᵀJ)⁻¹ on all rows
+    sizes     the same on others; infinite where they are open
+    numbers   what the units are called
+    """
+    if not reach.network.activation.kinks:
+        return
+    by_chance = to_numpy(samples.fold(NearSquares(reach))[0]) <= cost
+    if not by_chance.any():
+        return
+    there = sizes(samples.map(Near(reach).without))
+    units = tuple(np.flatnonzero(~(relative * there <= here * limit) & by_chance).tolist())
+    if units:
+        who = named(numbers[i] for i in units)
+        sentence = f"{who} determined by rows on a kink alone, within the noise; give rows elsewhere, or more of them."
+        yield Statement(Topic.SIGNIFICANCE, Kind.TESTED, False, sentence, units=units)
 
 
 @dataclass(frozen=True, eq=False)

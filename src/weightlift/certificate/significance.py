@@ -128,7 +128,8 @@ def _within(gauge: Gauge, units: np.ndarray, narrower: Network, regions: np.ndar
 def _wald_statistics(gauge: Gauge, covariances: tuple[np.ndarray, ...], limit: float) -> np.ndarray:
     """(k,) the least of each unit's own and of its differences."""
     least = np.array([_size(gauge, i, covariances) for i in range(gauge.network.n_units)])
-    for value, pair in _differences(gauge, covariances, limit):
+    at = np.array([gauge.coordinates(i)[: gauge.free.inputs(gauge.network.n_inputs)] for i in range(gauge.network.n_units)])
+    for value, pair in differences(gauge.theta[at], at, covariances, limit, scaled=not gauge.free.a):
         least[list(pair)] = np.minimum(least[list(pair)], value)
     return least
 
@@ -142,21 +143,26 @@ def _size(gauge: Gauge, i: int, covariances: tuple[np.ndarray, ...]) -> float:
     return float(min(values))
 
 
-def _differences(gauge: Gauge, covariances: tuple[np.ndarray, ...], limit: float) -> Iterator[tuple[float, tuple[int, int]]]:
-    """Wald statistics of w_i ∓ w_j, of the pairs for which the trace of the covariance does not already show them apart."""
-    k, theta = gauge.network.n_units, gauge.theta
-    at = np.array([gauge.coordinates(i)[: gauge.free.inputs(gauge.network.n_inputs)] for i in range(k)])
-    V = theta[at]  # (k, q)
+def differences(
+    V: np.ndarray, at: np.ndarray, covariances: tuple[np.ndarray, ...], limit: float, *, scaled: bool, across: bool = False
+) -> Iterator[tuple[float, tuple[int, int]]]:
+    """Wald statistics of vᵢ ∓ vⱼ, of the pairs for which the trace of the covariance does not already show them apart.
+
+    V       (k, q) the units' (w, b), with the coordinates `at` (k, q)
+    scaled  lengths do not separate two units: one is scaled to the other
+    across  nor are they estimated: what is orthogonal to vᵢ counts
+    """
     spread = np.max([[np.trace(C[np.ix_(a, a)]) for a in at] for C in covariances], axis=0)
-    for i in range(k):
+    for i in range(len(V)):
+        basis = np.linalg.svd(V[i][None])[2][1:] if across else np.eye(len(V[i]))
         for j in range(i):
-            # lengths do not separate two units of homogeneous φ: one is scaled to the other
-            ratio = 1.0 if gauge.free.a else float(np.linalg.norm(V[i])) / max(float(np.linalg.norm(V[j])), TINY)
+            ratio = float(np.linalg.norm(V[i])) / max(float(np.linalg.norm(V[j])), TINY) if scaled else 1.0
             for t in (ratio, -ratio):
                 delta = V[i] - t * V[j]
                 if delta @ delta >= 2 * limit * (spread[i] + t * t * spread[j]):
                     continue
-                yield min(wald(delta, _difference(C, at[i], at[j], t)) for C in covariances), (j, i)
+                both = (basis @ _difference(C, at[i], at[j], t) @ basis.T for C in covariances)
+                yield min(wald(basis @ delta, C) for C in both), (j, i)
 
 
 def _difference(C: np.ndarray, left: np.ndarray, right: np.ndarray, t: float) -> np.ndarray:

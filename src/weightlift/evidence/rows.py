@@ -31,7 +31,7 @@ def double(block: Block) -> tuple[Array, Array, Array]:
     """X, y and weights in float64: certificates are not computed in less."""
     xp = array_namespace(block.X)
     X, y = xp.astype(block.X, xp.float64, copy=False), xp.astype(block.y, xp.float64, copy=False)
-    w = xp.ones_like(y) if block.w is None else xp.astype(block.w, xp.float64, copy=False)
+    w = xp.ones_like(X[:, 0]) if block.w is None else xp.astype(block.w, xp.float64, copy=False)
     return X, y, w
 
 
