@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.conftest import optional
 
 import weightlift as wl
 from weightlift import errors, samples
@@ -77,6 +78,56 @@ def test_targets_of_columns_are_counted_too(outputs):
     found = wl.recover(witness, n_units=3, linear="auto")
     assert found.certificate
     assert sum(stage.passes for stage in found.stages) == len(witness.seen) > 30
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("large", [False, True])
+def test_rows_in_files_are_read_as_often_as_is_said(tmp_path, monkeypatch, weight, large):
+    """Also to count the rows of a part; what does not fit in memory is not read in vain to find that out."""
+    optional("pyarrow")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from weightlift.samples import parquet
+    from weightlift.samples.arrays import ArraySamples
+
+    X, y = wl.draw(wl.teachers.conditioned(4, 2, activation="relu", rng=0), 900, rng=1)
+    columns = {**{f"x{i}": x for i, x in enumerate(X.T)}, "y": y, **({weight: 1 + np.arange(900) % 3} if weight else {})}
+    pq.write_table(pa.table(columns), tmp_path / "rows.parquet", row_group_size=200)
+    seen = []
+
+    def noted(kind, name):
+        made = getattr(kind, name)
+        monkeypatch.setattr(kind, name, lambda *given, **named: seen.append(name) or made(*given, **named))
+
+    noted(ArraySamples, "read")
+    noted(parquet.ParquetSamples, "_batches")
+    if large:
+        monkeypatch.setattr(parquet, "LIMITS", replace(parquet.LIMITS, persist_bytes=400))
+    found = wl.recover(samples.open(tmp_path / "rows.parquet", target="y", weight=weight), n_units=2)
+    assert found.certificate
+    assert sum(stage.passes for stage in found.stages) == len(seen) > 30
+    assert ("read" in seen) is not large
+
+
+def test_chunks_are_visited_as_often_as_is_said(monkeypatch):
+    da, dask = optional("dask.array"), optional("dask")
+    from weightlift.samples.dask import DaskSamples
+
+    seen, persist = [], DaskSamples.persist
+    for name in ("_reduce", "read"):
+        made = getattr(DaskSamples, name)
+        monkeypatch.setattr(DaskSamples, name, lambda self, given, made=made: seen.append(given) or made(self, given))
+    monkeypatch.setattr(
+        DaskSamples, "persist", lambda self: kept if (kept := persist(self)) is self else seen.append("persist") or kept
+    )
+    X, y = wl.draw(wl.teachers.conditioned(4, 2, activation="relu", rng=0), 900, rng=1)
+    with dask.config.set(scheduler="synchronous"):
+        rows = samples.open(da.from_array(X, chunks=(200, 4)), da.from_array(y, chunks=200))
+        seen.clear()
+        found = wl.recover(rows, n_units=2)
+    assert found.certificate
+    assert sum(stage.passes for stage in found.stages) == len(seen) > 30
 
 
 def test_a_count_within_a_count_is_the_same():

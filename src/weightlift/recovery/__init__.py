@@ -110,9 +110,9 @@ def recovered(samples: Samples, request: Request, rng: np.random.Generator) -> R
     """
     if request.linear is not False or samples.n_outputs is not None:
         return _general(samples, request, rng)
-    budget, watch = request.budget(), Watch(request, time.perf_counter())
-    with np.errstate(all="ignore"), threads(samples):
-        problem = Problem.of(samples, request, rng)
+    budget, watch, rows = request.budget(), Watch(request, time.perf_counter()), Counted(samples)
+    with np.errstate(all="ignore"), threads(rows):
+        problem = Problem.of(rows, request, rng)
         if request.n_units == "auto":
             found = _auto(problem, budget, watch, rng)
         else:

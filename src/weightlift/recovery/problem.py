@@ -46,10 +46,10 @@ class Problem:
     @classmethod
     def of(cls, source: Samples, request: Request, rng: np.random.Generator) -> Problem:
         """Refuse what cannot work; split; standardise: six passes."""
-        if not math.isfinite(source.n):
+        rows = source if isinstance(source, Counted) else Counted(source)
+        if not math.isfinite(rows.n):
             raise ArgumentError("X is a population without rows; draw some with weightlift.draw(network, n).")
-        request.check_size(source.n, source.d)
-        rows = Counted(source)
+        request.check_size(rows.n, rows.d)
         energy, spread = _target(rows)
         if not math.isfinite(energy):
             raise ArgumentError("y has values whose squares overflow; divide y by the largest of them.")
@@ -150,7 +150,13 @@ class Counted:
         return replace(self, deadline=deadline)
 
     @property
+    def sized(self) -> bool:
+        """Whether n and total are known without a pass; a source of one's own that does not say is taken to know them."""
+        return bool(getattr(self.source, "sized", True))
+
+    @property
     def n(self) -> float:
+        self._begin(not self.sized)
         return self.source.n
 
     @property
@@ -167,6 +173,7 @@ class Counted:
 
     @property
     def total(self) -> float:
+        self._begin(not self.sized)
         return self.source.total
 
     @property
@@ -187,14 +194,12 @@ class Counted:
 
     def mean(self, statistic: Statistic) -> Sums:
         self._begin()
-        return averages(self.source.fold(statistic), self.source.total)
+        return averages(self.source.fold(statistic), self.total)
 
     def persist(self) -> Counted:
-        kept = self.source.persist()
-        if kept is self.source:
-            return self
-        self._begin()
-        return replace(self, source=kept)
+        sized, kept = self.sized, self.source.persist()
+        self._begin((kept is not self.source) + (self.sized and not sized))  # Dask counts the rows before it moves them
+        return self if kept is self.source else replace(self, source=kept)
 
     def blocks(self, rows: int, *, start: int = 0) -> Iterator[Block]:
         self._begin()
@@ -206,7 +211,7 @@ class Counted:
     def map(self, f: Map) -> Counted:
         return replace(self, source=self.source.map(f))
 
-    def _begin(self) -> None:
-        if time.perf_counter() >= self.deadline:
+    def _begin(self, passes: int = 1) -> None:
+        if passes and time.perf_counter() >= self.deadline:
             raise TimeSpentError("max_time was spent before this stage had an answer; raise it.")
-        self.meter.passes += 1
+        self.meter.passes += passes

@@ -72,6 +72,10 @@ class ArraySamples(Stream):
     def n(self) -> int:
         return int((self.y if self.rows is None else self.rows).shape[0])
 
+    @property
+    def sized(self) -> bool:
+        return True
+
     @functools.cached_property
     def _sizes(self) -> tuple[int, float]:
         if self.w is None:

@@ -141,7 +141,7 @@ class DaskSamples(HostStream):
         resident = tuple(keep(piece, task) for piece in self.pieces)
         if self.n <= LIMITS.brought_here * origin:
             return _joined(self._compute(delayed(_arrays, pure=False)(list(resident))), self)
-        kept = DaskSamples(self._persisted(resident), self.d, self.arithmetic, self.client, origin, self.outputs)
+        kept = replace(self, pieces=self._persisted(resident), origin=origin, parts=(), maps=())
         kept.__dict__["_sizes"] = self._sizes
         return kept
 
@@ -275,7 +275,7 @@ def _joined(chunks: list[tuple[Array, ...]], source: DaskSamples) -> Samples:
     if not chunks:
         return source
     X, y, w, keys = (None if column[0] is None else np.concatenate(column) for column in zip(*chunks, strict=True))
-    return ArraySamples(X, y, w, source.arithmetic, hashed=keys)
+    return ArraySamples(X, y, w, source.arithmetic, hashed=keys, columns=source.columns)
 
 
 def _chunks(X: Any, y: Any, sample_weight: Any) -> tuple[list[tuple[Any, ...]], int]:

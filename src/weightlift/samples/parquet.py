@@ -9,6 +9,7 @@ Checks    columns and types when opened, in every file; nulls where the file's s
 
 from __future__ import annotations
 
+import math
 import os
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -120,6 +121,10 @@ class ParquetSamples(HostStream):
     def file_rows(self) -> tuple[int, ...]:
         return tuple(_metadata(file).num_rows for file in self.files)
 
+    @property
+    def sized(self) -> bool:
+        return self.parts in self.seen.sizes or not (self.parts or self.weight)
+
     @cached_property
     def _sizes(self) -> tuple[int, float]:
         if self.parts not in self.seen.sizes:
@@ -142,19 +147,22 @@ class ParquetSamples(HostStream):
             yield from self._blocks(batch, [slice(i, j) for i, j in row_ranges(len(batch.y), rows)])
 
     def persist(self) -> Samples:
-        """The rows in memory, if that is small; reading ends where it is not."""
+        """The rows in memory, if that is small: none is read where it cannot be, and reading ends where it proves not to be."""
         blocks: list[Block] = []
-        size = 0
+        row, size = 8 * (self.d + 1 + (self.n_outputs or 1)), 0
+        share = math.prod(part.high - part.low for part in self.parts)
+        if row * (self.n if self.sized else share * sum(self.file_rows) / 2) > LIMITS.persist_bytes:
+            return self
         for block in self._mapped(self._rows(self.d)):
             blocks.append(with_keys(block))
-            size += 8 * len(block.y) * (self.d + 1 + (self.n_outputs or 1))
+            size += row * len(block.y)
             if size > LIMITS.persist_bytes:
                 return self
         if not size:
             return self
         w = None if self.weight is None else np.concatenate([b.w for b in blocks])
         X, y, keys = (np.concatenate(list(v)) for v in zip(*((b.X, b.y, b.key) for b in blocks), strict=True))
-        return ArraySamples(X, y, w, self.arithmetic, hashed=keys)
+        return ArraySamples(X, y, w, self.arithmetic, hashed=keys, columns=self.columns)
 
     def _kept(self, rows: int) -> Iterator[Block]:
         if not self.parts:

@@ -80,6 +80,11 @@ class Stream(ABC):
         return count, total
 
     @property
+    def sized(self) -> bool:
+        """Whether n and total are known without a pass."""
+        return "_sizes" in self.__dict__
+
+    @property
     def n(self) -> int:
         return self._sizes[0]
 
@@ -114,7 +119,10 @@ class Stream(ABC):
         return tuple(replace(self, parts=(*self.parts, Part(seed, low, high))) for low, high in intervals(fractions))
 
     def map(self, f: Map) -> Self:
-        return replace(self, maps=(*self.maps, f))
+        mapped = replace(self, maps=(*self.maps, f))
+        if self.sized:  # rows stay rows, and keep their weights
+            mapped.__dict__["_sizes"] = self._sizes
+        return mapped
 
     def blocks(self, rows: int, *, start: int = 0) -> Iterator[Block]:
         held: list[Block] = []
