@@ -58,14 +58,15 @@ class _Limits:
 
 def _limit(threads: int, exactly: bool = False) -> Any:
     """The limit set, pools with fewer threads left as they are unless told otherwise; it knows what there was."""
-    from threadpoolctl import threadpool_info, threadpool_limits
+    from threadpoolctl import ThreadpoolController
 
+    pools = ThreadpoolController()  # reads the libraries of the process, once for both
     limits: dict[str, int] = {}
-    for pool in threadpool_info():
+    for pool in pools.info():
         name = str(pool["prefix"])
         most = threads if exactly and pool["user_api"] == "blas" else pool["num_threads"]
         limits[name] = min(threads, most, limits.get(name, threads))
-    return threadpool_limits(limits=limits)
+    return pools.limit(limits=limits)
 
 
 _LIMITS = _Limits()

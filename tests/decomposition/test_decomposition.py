@@ -219,7 +219,7 @@ def test_of_several_tries_the_best_is_kept_and_an_exact_one_ends_them(plant, res
         return made[-1]
 
     monkeypatch.setattr(decomposition, "implicit_cp", fit)
-    found = decomposition._until_exact(3, refine=False)(T, np.random.default_rng(0))
+    found = decomposition._until_exact(3, lambda _, found: found)(T, np.random.default_rng(0))
     assert found.residual == min(residuals)
     assert len(made) == (2 if found.status is DecompositionStatus.EXACT else decomposition.LIMITS.dependent_tries)
 

@@ -3,10 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from weightlift.decomposition import compose, kcl, polish
+from weightlift.decomposition import compose, decompose, kcl, polish
 from weightlift.decomposition.components import DecompositionStatus, fit_components
 from weightlift.decomposition.least_squares import _conjugate_gradients, _solve
 from weightlift.decomposition.tensors import apply_powers
+from weightlift.errors import ArgumentError
 
 
 def explicit_jacobian(X, s, order):
@@ -44,6 +45,21 @@ def test_it_ends_at_a_stationary_point_below_its_start(plant, symmetric_noise, s
     before, after = (np.linalg.norm(apply_powers(d.tensor() - T, d.factors, 1)) / np.linalg.norm(T) for d in (start, found))
     assert after < 1e-3 * before
     assert after < 1e-7
+
+
+def test_a_tolerance_ends_it_within_the_noise_and_leaves_exact_tensors_exact(plant, errors, symmetric_noise, seed):
+    """The residual that is left exceeds the least by a few steps' share of it at most; the factors' error is the noise's."""
+    c, U = plant(6, 6, seed)
+    T = compose(c, U, 3)
+    exact = decompose(T, 6, tol=1e-4, rng=0)
+    assert exact.status is DecompositionStatus.EXACT
+    T = T + 0.01 * np.linalg.norm(T) * symmetric_noise(6, 3, seed)
+    fine, coarse = (decompose(T, 6, tol=tol, rng=0) for tol in (1e-14, 1e-4))
+    assert fine.residual <= coarse.residual <= 1.01 * fine.residual
+    assert errors(coarse, c, U)[0] <= 1.2 * errors(fine, c, U)[0]
+    for tol in (-1e-3, 1.0, "small", True):
+        with pytest.raises(ArgumentError, match="tol must be a number from 0 to 1"):
+            decompose(T, 6, tol=tol)
 
 
 def test_it_beats_the_diagonalisation_in_noise(plant, errors, symmetric_noise):

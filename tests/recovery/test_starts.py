@@ -59,19 +59,36 @@ def test_moments_stop_at_the_deadline():
     assert "max_time" in start.report.outcome
 
 
-def test_a_search_gives_a_network_where_a_round_found_a_better_one():
+def test_a_search_lets_its_network_be_judged_where_a_round_found_a_better_one():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 4)), rng.normal(size=60)
     rows = Problem.of(samples.open(X, y), Request(2).checked(), rng)
     found = list(search(rows, 2, Budget(3000.0), np.random.default_rng(1)))
     risks = [start.report.risk for start in found]
-    assert found[0].network is not None
+    assert not found[0].waits
+    assert all(start.network is not None for start in found)
     for before, after in itertools.pairwise(found):
-        assert (after.network is not None) == (after.report.risk < before.report.risk)
+        assert after.waits == (after.report.risk >= before.report.risk)
     assert risks == sorted(risks, reverse=True)
     assert [start.number for start in found] == list(range(1, len(found) + 1))
     assert found[-1].report.outcome
     assert not any(start.report.outcome for start in found[:-1])
+
+
+def test_a_search_of_few_rows_lets_none_but_exact_networks_and_the_last_be_judged():
+    """3 p + 30 rows are what a fit to noise takes to be certified: 54 here."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(53, 4)), rng.normal(size=53)
+    rows = Problem.of(samples.open(X, y), Request(2).checked(), rng)
+    found = list(search(rows, 2, Budget(3000.0), np.random.default_rng(1)))
+    assert len(found) > 1
+    assert [start.waits for start in found] == [True] * (len(found) - 1) + [False]
+    assert all(start.network is not None for start in found)
+    truth = wl.teachers.conditioned(4, 2, activation="relu", rng=0)
+    rows = Problem.of(samples.open(*wl.draw(truth, 53, rng=0)), Request(2).checked(), rng)
+    found = list(search(rows, 2, Budget(3000.0), np.random.default_rng(1)))
+    first = [start.report.risk <= 1e-12 for start in found].index(True)
+    assert [start.waits for start in found[: first + 1]] == [True] * first + [False]
 
 
 def test_patience_falls_with_the_cost_of_a_step_and_grows_with_the_work_allowed():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -101,3 +102,13 @@ def test_a_unit_of_zero_weights_has_every_row_on_its_kink():
     tracemalloc.stop()
     assert peak < 50 * X.nbytes
     assert risk(net, X, y) <= risk(dead, X, y)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_steps_are_bounded_and_each_lowers_the_risk(seed):
+    truth, X, y = noisy(seed)
+    found = [along_kinks(open_samples(X, y), truth, bias=True, iterations=steps) for steps in range(4)]
+    assert [steps for _, steps in found] == [0, 1, 2, 3]
+    risks = [risk(net, X, y) for net, _ in found]
+    assert risks[0] == risk(truth, X, y)
+    assert all(after < before for before, after in pairwise(risks))

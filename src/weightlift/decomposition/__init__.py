@@ -57,6 +57,7 @@ __all__ = [
 ]
 
 Method = Callable[..., Decomposition]
+Refiner = Callable[[Real, Decomposition], Decomposition]
 METHODS: dict[str, Method] = {"kcl": kcl, "jennrich": jennrich, "power": power_method}
 OVERCOMPLETE: dict[str, Method] = {
     "subspace_power": subspace_power,
@@ -74,6 +75,7 @@ def decompose(
     method: str | Method = "auto",
     second_moment: ArrayLike | None = None,
     refine: bool = True,
+    tol: float = 1e-14,
     rng: int | np.random.Generator = 0,
 ) -> Decomposition:
     """Write a symmetric tensor (n, …, n) of order p ≥ 3 as Σᵢ weights[i] · factors[:, i]^{⊗p}.
@@ -84,6 +86,7 @@ def decompose(
                    rank > n; a name; a callable
     second_moment  for "power": a definite matrix (n, n) of the same factors, to whiten with
     refine         end with least squares on the tensor (kept while weights and conditioning stay near the method's)
+    tol            relative decrease of the residual at which they end; of an exact tensor they end at rounding
 
     Odd order: weights are positive and the factors carry the sign. Even order: the largest entry of each factor is
     positive and the weights carry the sign. Components stand in falling order of |weight|.
@@ -100,7 +103,9 @@ def decompose(
     T, exponent = _scaled(symmetric_tensor(tensor))
     rng = generator(rng)
     r = None if rank is None else count("rank", rank)
-    refine = flag("refine", refine)
+    if isinstance(tol, bool) or not isinstance(tol, int | float) or not 0 <= tol < 1:
+        raise ArgumentError(f"tol must be a number from 0 to 1, not {tol!r}.")
+    refined: Refiner = partial(polish, tol=tol) if flag("refine", refine) else lambda _, found: found
     if r is not None and r > (most := math.comb(len(T) + T.ndim - 1, T.ndim)):
         raise ArgumentError(f"rank={r}, but symmetric tensors of this shape have {most} dimensions; no more are ever needed.")
     V, singular_values = range_basis(T, None if r is not None and r > len(T) else r)
@@ -108,9 +113,9 @@ def decompose(
     V = np.eye(len(T)) if R is T else V
     if r is not None and len(R) < r <= len(T):
         _check_dependent(R, r, rng)
-        method = _until_exact(r, refine) if method == "auto" and R.ndim != 4 else method
+        method = _until_exact(r, refined) if method == "auto" and R.ndim != 4 else method
     method, r = _overcomplete(R, r, method, side=len(R) if r is not None and r <= len(T) else len(T))
-    found = _run(R, r, method, _reduced(second_moment, V, method), refine, rng)
+    found = _run(R, r, method, _reduced(second_moment, V, method), refined, rng)
     final = fit_components(
         T,
         V @ found.factors,
@@ -143,13 +148,13 @@ def _check_dependent(R: Real, rank: int, rng: np.random.Generator) -> None:
         )
 
 
-def _until_exact(rank: int, refine: bool) -> Method:
+def _until_exact(rank: int, refined: Refiner) -> Method:
     """Least squares from fresh starts until it is exact: of an odd order there is no algebraic way known to us."""
 
     def method(R: Real, rng: np.random.Generator) -> Decomposition:
         tries = (implicit_cp(R, rank=rank, rng=rng) for _ in range(LIMITS.dependent_tries))
         best: Decomposition | None = None
-        for found in (polish(R, found) if refine else found for found in tries):
+        for found in (refined(R, found) for found in tries):
             best = found if best is None or found.residual < best.residual else best
             if best.status is DecompositionStatus.EXACT:
                 break
@@ -188,7 +193,7 @@ def _reduced(second_moment: ArrayLike | None, V: Real, method: str | Method) -> 
 
 
 def _run(
-    R: Real, rank: int | None, method: str | Method, second_moment: Real | None, refine: bool, rng: np.random.Generator
+    R: Real, rank: int | None, method: str | Method, second_moment: Real | None, refined: Refiner, rng: np.random.Generator
 ) -> Decomposition:
     """The method on the reduced tensor; "auto" goes on while a method fails, and keeps the least residual."""
     if callable(method):
@@ -209,11 +214,11 @@ def _run(
         found = attempt(R, rng=rng)
         if not isinstance(found, Decomposition):
             raise ArgumentError(f"method must return a Decomposition, not {type(found).__name__}.")
-        results.append(polish(R, found) if refine else found)
+        results.append(refined(R, found))
         if found.succeeded:
             break
     least = min(found.residual for found in results)
     if method == "auto" and LIMITS.rounding * len(R) < least < LIMITS.nearly_exact:
         found = jennrich(R, rng=rng)  # of ill-conditioned factors a pencil keeps digits that joint diagonalisation loses
-        results.append(polish(R, found) if refine else found)
+        results.append(refined(R, found))
     return min(results, key=lambda found: (not found.succeeded, found.residual))

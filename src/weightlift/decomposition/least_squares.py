@@ -22,10 +22,11 @@ from weightlift.decomposition.limits import LIMITS
 from weightlift.decomposition.tensors import Real, apply_powers, compose
 
 
-def polish(T: Real, start: Decomposition, *, max_steps: int = 60) -> Decomposition:
+def polish(T: Real, start: Decomposition, *, max_steps: int = 60, tol: float = 1e-14) -> Decomposition:
     """`start` improved by least squares on T, or `start` itself when nothing better lies near it.
 
     max_steps  of Levenberg and Marquardt
+    tol        relative decrease of |E| of a step that is the last
     """
     p = T.ndim
     X = start.factors * np.abs(start.weights) ** (1 / p)
@@ -48,7 +49,7 @@ def polish(T: Real, start: Decomposition, *, max_steps: int = 60) -> Decompositi
             continue
         if not _near(candidate, p, start):
             break
-        settled = loss - loss_next <= 1e-14 * loss or np.abs(step).max() <= 1e-15 * np.abs(X).max()
+        settled = loss - loss_next <= tol * loss or np.abs(step).max() <= 1e-15 * np.abs(X).max()
         X, E, loss, moved = candidate, E_next, loss_next, True
         damping = max(damping / 4, 1e-12)
         if settled:

@@ -13,6 +13,8 @@ class Limits:
     span_tolerance: float = 1e-10  # turn of a span that stays: far below the sampling error of any number of rows at hand
     exact_frames: int = 16  # contractions of each exact tensor, from which pairs are formed
     row_frames: int = 4  # the same from rows, where each costs a pass
+    tensor_tolerance: float = 1e-4  # of a noisy tensor's residual: a step that gains less is the last. Of its k³ or k⁴ entries
+    # k² parameters explain more than that by chance; exact tensors end at rounding all the same
     tensor_sign_draws: int = 5  # random signs whose largest moment is the noise floor: it is exceeded once in six
     floor_margin: float = 1.05  # times that largest: singular values of noise scatter by a few percent
     errors_apart: float = 3.0  # duplicates are closer than three times their errors

@@ -18,6 +18,7 @@ from weightlift.activations import Activation, get
 from weightlift.arguments import count, generator
 from weightlift.decomposition import Decomposition, decompose
 from weightlift.errors import ArgumentError, TooFewRowsError
+from weightlift.initialization.limits import LIMITS
 from weightlift.initialization.magnitudes import magnitudes_and_signs, magnitudes_and_signs_by_contraction
 from weightlift.moments import HermiteMoment, MomentChoice, choose_moments, remove_linear, remove_quadratic
 from weightlift.namespaces import to_numpy
@@ -73,7 +74,7 @@ def tensor_init(
         return _paper(s2, s3, s4, n_units, activation, choice, rng)
     V = _subspace(s2, n_units, choice, subspace, rng)  #                       POWERMETHOD     (d, k)
     R = _tensor(s3, V.V, choice)  #                                            M3 or M4 in V   (k, k, k[, k])
-    parts = decompose(R, n_units, rng=rng)  #                                  KCL
+    parts = decompose(R, n_units, tol=LIMITS.tensor_tolerance, rng=rng)  #     KCL
     sizes = magnitudes_and_signs(s4, V.V @ parts.factors, activation, center=center)  #  RECMAGSIGN
     return TensorInit(sizes.network, V, parts, choice)
 

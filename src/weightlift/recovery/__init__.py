@@ -159,7 +159,7 @@ def _of_width(
         watch.tell(problem, Start(stage.__name__.replace("_", " "), 0, None, budget), tuple(answers))
         for start in stage(problem, width, budget, rng):
             watch.tell(problem, start, (*answers, *refined))
-            if start.network is None:
+            if start.network is None or start.waits:
                 continue
             judged += 1
             answer = judge(problem, fit(problem, start, start.budget.less(_work(refined))), judged)
@@ -292,11 +292,11 @@ class Watch:
         if request.callback is None:
             return
         risk, network = math.inf, None if start.network is None else problem.undo(start.network)
-        if answers:
-            best = min(answers, key=lambda answer: answer.risk)
-            risk, network = best.risk / problem.energy, best.network
-        elif start.report is not None and network is not None:
+        if start.report is not None and network is not None:
             risk = start.report.risk
+        best = min(answers, key=lambda answer: answer.risk, default=None)
+        if best is not None and not risk < best.risk / problem.energy:
+            risk, network = best.risk / problem.energy, best.network
         seconds = time.perf_counter() - self.began
         own = start.cost.work if start.report is None else start.report.work
         share = (self.work + own) / request.max_work if request.max_work else 1.0

@@ -16,6 +16,7 @@ from weightlift.recovery.reports import Cost, StageReport
 from weightlift.recovery.starts import Start
 from weightlift.refinement import along_kinks, gauss_newton
 from weightlift.refinement.gauss_newton import Refinement, RefinementEnding
+from weightlift.refinement.limits import LIMITS as REFINEMENT
 from weightlift.samples import Samples
 from weightlift.search import Budget
 
@@ -118,16 +119,19 @@ def judge(problem: Problem, fit: Refined, tries: int = 1) -> Answer:
             damping=1e-6,
             deadline=fit.budget.deadline,
         )
-        last = gauss_newton(problem.rows, again.network, free=fit.free, iterations=LIMITS.last_steps, damping=1e-12)
+        steps = fit.budget.steps(LIMITS.last_steps, again.iterations)
+        last = gauss_newton(problem.rows, again.network, free=fit.free, iterations=steps, damping=1e-12)
+        done = again.iterations + last.iterations
         network, more = along_kinks(
             problem.rows,
             last.network,
             bias="b" in fit.free,
             offset="c" in fit.free,
             near=LIMITS.kink_distance,
+            iterations=fit.budget.steps(REFINEMENT.kink_steps, done),
             deadline=fit.budget.deadline,
         )
-        work, rows, heldout = work + again.iterations + last.iterations + more, problem.rows, None
+        work, rows, heldout = work + done + more, problem.rows, None
     bias, offset = problem.request.bias, problem.request.offset
     certificate = certify(network, rows, bias=bias, offset=offset, heldout=heldout, tries=tries, rng=0)
     cost = fit.borne + problem.since(fit.began, work)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weightlift import activations
+from weightlift.certificate.limits import LIMITS as CERTIFICATE
 from weightlift.errors import ArgumentError, SingularError, TimeSpentError, TooFewRowsError, WeightliftError
 from weightlift.initialization import hermite_init, overcomplete_init, robust_init, tensor_init, with_large_biases
 from weightlift.initialization.overcomplete import most_units
@@ -32,7 +33,7 @@ NOTHING = Cost()
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """A network of standard inputs, to be refined and judged; or none, and what its stage has done so far."""
+    """A network of standard inputs, to be refined and judged unless it waits; or none, and what its stage has done so far."""
 
     stage: str
     number: int  # within its stage, from 1
@@ -43,6 +44,7 @@ class Start:
     risk: float | None = None  # ½ E r² on the training rows, where it is known
     steps: int = LIMITS.steps  # of its refinement, at most
     hasty: bool = False  # whether a refinement that takes more is given up: another stage follows
+    waits: bool = False  # whether nothing would come of judging it now: the best so far, for the callback alone
     report: StageReport | None = None  # of the stage itself, so far
 
 
@@ -77,9 +79,10 @@ def moments(problem: Problem, width: int, budget: Budget, rng: np.random.Generat
     try:
         rows, name = _gaussian_rows(problem, budget, rng)
         _check_rows(problem, width)
-        for number, (network, risk, work) in enumerate(_tensor_starts(problem, rows, width, budget, rng), start=1):
-            cost, budget = problem.since(began, work), budget.less(work)
-            yield Start("moments", number, network, budget, f"{name} + Gauss–Newton", cost, risk, steps, hasty)
+        few, refining = (budget.share(part) for part in (LIMITS.refining_share, 1 - LIMITS.refining_share))
+        for number, (network, risk, work) in enumerate(_tensor_starts(problem, rows, width, few, rng), start=1):
+            cost = problem.since(began, work)
+            yield Start("moments", number, network, refining, f"{name} + Gauss–Newton", cost, risk, steps, hasty)
             began = problem.now()
     except WeightliftError as error:
         if not followed and not isinstance(error, TimeSpentError):
@@ -110,8 +113,11 @@ def units_up_to_sign(problem: Problem, width: int, budget: Budget, rng: np.rando
 
 
 def search(problem: Problem, width: int, budget: Budget, rng: np.random.Generator) -> Iterator[Start]:
-    """Annealed starts on as many rows as they need, one a round; there is a network where a round has found a better one."""
+    """Annealed starts on as many rows as they need, one a round: the best network so far, which waits unless it is a new one.
+
+    Where rows are too few for a fit to noise to be certified, all but exact ones wait for the end."""
     cost, began, done = Cost(), problem.now(), tuple[Attempt, ...]()
+    noisy = problem.rows.n >= CERTIFICATE.noisy_rows[0] * problem.parameters(width) + CERTIFICATE.noisy_rows[1]
     request, scaling, risk = problem.request, _scaling(problem), math.inf
     for part, share in _searched_parts(problem, scaling, width, rng):
         spent = sum(a.work for a in done)
@@ -119,6 +125,7 @@ def search(problem: Problem, width: int, budget: Budget, rng: np.random.Generato
         patience = _patience(problem, part, width)
         left = replace(left, enough=min(budget.enough - spent, share * budget.max_work), patience=patience)
         found = candidates(part, width, request.phi, bias=request.bias, offset=request.offset, budget=left, rng=rng)
+        waiting = False
         for number, candidate in enumerate(found, start=len(done) + 1):
             cost += problem.since(began)
             attempts, risk = done + candidate.attempts, min(risk, candidate.risk)
@@ -132,11 +139,15 @@ def search(problem: Problem, width: int, budget: Budget, rng: np.random.Generato
                 "" if candidate.ending is None else candidate.ending.value,
                 cost.seconds,
             )
-            network = candidate.network if candidate.improved else None
-            if network is not None and scaling is not None:
+            network = candidate.network
+            if scaling is not None:
                 network = problem.standard.on_network(scaling.undo(network))
+            waiting |= candidate.improved
+            due = noisy or candidate.risk <= LIMITS.polished * problem.energy or candidate.ending is not None
             steps = LIMITS.same_rows_steps if part.n == problem.white.n else LIMITS.steps
-            yield Start("search", number, network, budget.share(LIMITS.refining_share), steps=steps, report=report)
+            refining, waits = budget.share(LIMITS.refining_share), not (waiting and due)
+            yield Start("search", number, network, refining, steps=steps, waits=waits, report=report)
+            waiting &= waits
             began = problem.now()
         done = attempts
         if budget.spent(sum(a.work for a in done)):

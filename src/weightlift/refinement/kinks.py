@@ -28,20 +28,29 @@ from weightlift.samples import Block, Samples, Sums
 
 
 def along_kinks(
-    samples: Samples, network: Network, *, bias: bool, offset: bool = False, near: float = 0.0, deadline: float = math.inf
+    samples: Samples,
+    network: Network,
+    *,
+    bias: bool,
+    offset: bool = False,
+    near: float = 0.0,
+    iterations: int = LIMITS.kink_steps,
+    deadline: float = math.inf,
 ) -> tuple[Network, int]:
     """A minimum of ½ E r² over W, b and c near the network, and the steps that led to it; other φ are left as they are.
 
     near: gᵀ(JᵀJ)⁻¹g/σ² a parameter, a squared distance in standard errors, from which there is nothing to be done.
+    iterations: steps at most.
     deadline: a moment of time.perf_counter after which no further step begins.
 
     samples       rows, as `samples.open` gives them
     bias, offset  whether b and c are free
     """
-    if network.activation.degree != 1 or network.activation.kinks != (0.0,) or network.a.ndim > 1 or network.V is not None:
+    piecewise_linear = network.activation.degree == 1 and network.activation.kinks == (0.0,)
+    if not piecewise_linear or network.a.ndim > 1 or network.V is not None or not iterations:
         return network, 0
     place, step = _Place.of(samples, network, bias, offset), 0
-    while step < LIMITS.kink_steps and time.perf_counter() < deadline:
+    while step < iterations and time.perf_counter() < deadline:
         released = np.zeros(len(place.pairs))
         delta = place.step(released)
         if not step and -(delta @ place.gradient(released)) <= near * len(delta) * place.square / samples.n:
