@@ -67,6 +67,13 @@ def test_a_missing_unit_is_nan_and_labelled() -> None:
     assert [text.get_text().endswith("not found") for text in display.ax_.texts] == [False, True, False]
 
 
+@pytest.mark.parametrize("kind", ["strips", "scatter"])
+def test_networks_without_units_have_an_empty_picture(kind: str) -> None:
+    line = wl.Network(np.zeros((3, 0)), np.zeros((0, 2)), V=np.ones((3, 2)))
+    display = UnitsDisplay.from_networks(line, line, kind=kind)
+    assert not any(text.get_text().startswith("unit") for text in display.ax_.get_yticklabels())
+
+
 def test_strips_place_rings_and_dots_at_the_weights(rng: np.random.Generator) -> None:
     truth = wl.teachers.conditioned(8, 4, activation="relu", rng=rng)
     wrong = wl.Network(truth.W + 0.1 * rng.normal(size=truth.W.shape), truth.a)

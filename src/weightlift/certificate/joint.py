@@ -1,5 +1,5 @@
-"""The certificate of a network with several outputs or a linear part, on rows that it explains to rounding; of others, see
-`joint_statistical`.
+"""The certificate of a network with several outputs or a linear part, on rows that it explains to rounding, that of float64 or
+of the targets [joint_quantum]; of others, see `joint_statistical`.
 
 With m outputs a row is m equations, and more equations than parameters are no proof: a rival may differ in one direction of the
 outputs alone, or in a unit that few rows switch on. Rows limit, not equations (docs/outputs.md):
@@ -24,11 +24,15 @@ import numpy as np
 
 from weightlift.certificate.classes import assumptions, symmetries
 from weightlift.certificate.heldout import HeldOut, fresh_rows
+from weightlift.certificate.joint_agreement import JointAgreement
 from weightlift.certificate.joint_confirmation import confirmed_jointly
+from weightlift.certificate.joint_noise import JointNoise
+from weightlift.certificate.joint_quantum import WithinReach, joint_quantum
 from weightlift.certificate.joint_standard import StandardForm
-from weightlift.certificate.joint_statistical import certify_noisy
+from weightlift.certificate.joint_statistical import NONE, NoisyCase, certify_noisy
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.precision import hardly_determined, separation
+from weightlift.certificate.quantum import bounded, rounded_values
 from weightlift.certificate.statement import Kind, Statement, Topic, assumed, named, of_finding
 from weightlift.certificate.status import Certificate, Evidence
 from weightlift.evidence.gauge import Gauge
@@ -43,8 +47,6 @@ from weightlift.rivals.equations import random_units
 from weightlift.rivals.finding import DENSITY
 from weightlift.rivals.limits import LIMITS as RIVALS
 from weightlift.samples import Block, Samples, Sums
-
-EPS = float(np.finfo(np.float64).eps)
 
 
 def certify_joint(
@@ -79,7 +81,11 @@ def certify_joint(
         if not fitted.level <= LIMITS.rounding:
             if not network.n_units or not math.isfinite(fitted.residual):
                 return blank.adding(_unexplained(fitted))
-            return certify_noisy(blank, samples, model, rng=rng)
+            rounded = _of_rounded_targets(blank, samples, model, gauge, rng)
+            if rounded:
+                return rounded
+            noisy = certify_noisy(blank, samples, model, rng=rng)
+            return noisy if rounded is None or noisy or not rounded.certified_units else rounded
         agreement, share, told = _agreement(fitted), *held.agreement(tries)
         if not network.n_units:
             lines = (agreement, _line(model, distinct, samples.d), *([] if told is None else [told]), *blank.statements)
@@ -102,69 +108,51 @@ def certify_joint(
         return replace(blank, evidence=evidence, precision=precision, statements=(*known, *blank.statements))
 
 
-@dataclass(frozen=True)
-class JointAgreement:
-    """Rows with positive weight, the largest |r| and |r|/B, and Σ w (|r| + B)² (m,), B a bound on the rounding errors of
-    f(x) − y."""
+def _of_rounded_targets(
+    blank: Certificate, samples: Samples, model: Model, gauge: Gauge, rng: np.random.Generator
+) -> Certificate | None:
+    """The same of targets that were rounded, with their bound in the place of float64's; None where no rounding explains them.
 
-    rows: int
-    residual: float
-    level: float
-    errors: np.ndarray
-
-    @classmethod
-    def of(cls, network: Network, samples: Samples) -> JointAgreement:
-        rows, residual, level, errors = (to_numpy(v) for v in samples.fold(Residuals(network)))
-        return cls(int(rows), float(residual), float(level), errors)
-
-
-@dataclass(frozen=True, eq=False)
-class Residuals:
-    """Rows, max |r|, max |r|/B, Σ w (|r| + B)² (m,) with the rounding bound
-
-    B = ε((d + 2) Σ|aᵢφ′(zᵢ)|(|x|ᵀ|wᵢ| + |bᵢ|) + (k + d + 4)(Σ|aᵢφ(zᵢ)| + |x|ᵀ|V| + |c| + |y|)),
-
-    where |aᵢ| is that of the unit at an output it is seen by, in the output's units: an output weight that is zero is fitted to
-    rounding errors of the others.
+    Theorems are about equality: of what they give only rivals count, beside those that a refit finds within the bound.
     """
-
-    network: Network
-
-    @property
-    def floats_per_row(self) -> int:
-        return 6 * (self.network.n_units + self.network.n_outputs)
-
-    def __call__(self, block: Block) -> Sums:
-        xp, X, net = array_namespace(block.X), block.X, self.network
-        W, b, A, size_A = (as_like(v, X) for v in (net.W, net.b, net.A, _unit_sizes(net.A)))
-        V = as_like(np.zeros((net.n_inputs, net.n_outputs)) if net.V is None else net.V.reshape(net.n_inputs, -1), X)
-        c, y = as_like(np.atleast_1d(net.c), X), block.y[:, None] if block.y.ndim == 1 else block.y
-        z = xp.matmul(X, W) + b
-        values, slopes = net.activation(z), net.activation.derivative(z)
-        reach = xp.abs(slopes) * (xp.matmul(xp.abs(X), xp.abs(W)) + xp.abs(b))
-        size = xp.matmul(xp.abs(values), size_A) + xp.matmul(xp.abs(X), xp.abs(V)) + xp.abs(c) + xp.abs(y)
-        d, k = net.W.shape
-        bound = EPS * ((d + 2) * xp.matmul(reach, size_A) + (k + d + 4) * size)
-        r = xp.abs(xp.matmul(values, A) + xp.matmul(X, V) + c - y)
-        if block.w is not None:
-            keep = xp.astype(block.w > 0, X.dtype)[:, None]
-            r, bound = r * keep, bound * keep
-        level = xp.where(r > 0, r / xp.where(bound > 0, bound, xp.ones_like(bound)), r)
-        count = xp.astype(xp.asarray(X.shape[0]), xp.float64) if block.w is None else xp.sum(keep)
-        top = [xp.max(v) if X.shape[0] else xp.sum(v) for v in (r, level)]
-        w = xp.ones_like(X[:, :1]) if block.w is None else block.w[:, None]
-        return count, *top, xp.sum(w * (r + bound) ** 2, axis=0)
-
-    def merge(self, left: Sums, right: Sums) -> Sums:
-        xp = array_namespace(left[1])
-        return left[0] + right[0], xp.maximum(left[1], right[1]), xp.maximum(left[2], right[2]), left[3] + right[3]
+    network, quantum = blank.network, joint_quantum(blank.network, samples)
+    if quantum is None:
+        return None
+    everything = StandardForm.of(network, samples, model, explained=True)
+    rows, form, precision = _clear_of_kinks(everything, samples, quantum.squares)
+    evidence = replace(
+        blank.evidence, condition=form.information.condition, quantum=quantum.size, detection_limit=2 * quantum.bound
+    )
+    needed, distinct = _needed(network, model), blank.evidence.n_distinct
+    known = (
+        bounded(quantum.words, quantum.size, quantum.level),
+        _enough(needed, distinct),
+        *_spare(_equations(network, model, some_inputs(samples), needed, rng), needed),
+        form.determined(),
+        _precise(gauge, precision),
+        *_on_both_sides(network, model, to_numpy(rows.fold(Sides(network))[0])),
+        *_confirmed(form, precision, rng),
+        *(s for s in _rivals(network, model, samples, gauge, distinct, HeldOut(), rng) if not s.holds),
+    )
+    claim = replace(blank, evidence=evidence, precision=precision, statements=(*known, *blank.statements, rounded_values()))
+    if not replace(claim, statements=(*claim.statements, of_finding(NONE))).certified_units:
+        return claim
+    margin = float(np.sum(quantum.squares / everything.scaled.scale**2)) - everything.information.rss
+    case = NoisyCase(blank, everything, JointNoise(()))
+    return replace(claim, statements=(*claim.statements, *case.rivals(claim, rng, margin)))
 
 
-def _unit_sizes(A: np.ndarray) -> np.ndarray:
-    """(k, m) the largest |aᵢ| of a unit, relative to its output's largest, in every output."""
-    largest = np.abs(A).max(axis=0, initial=0.0)
-    relative = np.divide(np.abs(A), largest, out=np.zeros_like(A), where=largest > 0)
-    return np.asarray(relative.max(axis=1, initial=0.0)[:, None] * largest)
+def _clear_of_kinks(form: StandardForm, samples: Samples, errors: np.ndarray) -> tuple[Samples, StandardForm, np.ndarray]:
+    """The rows on which no unit within twice its precision has its kink, and what they determine how well; ∞ where that is
+    less than half as well, and further rows would be in doubt."""
+    network, precision = form.raw.network, form.precision(errors)
+    near = WithinReach(network, np.where(np.isfinite(precision), np.minimum(2 * precision, 1.0), 0.0))
+    if not network.activation.kinks or not float(to_numpy(samples.fold(near)[0])):
+        return samples, form, precision
+    rows = samples.map(near.without)
+    clear = StandardForm.of(network, rows, form.raw.model, explained=True)
+    found = clear.precision(errors)
+    return rows, clear, np.where(found <= 2 * precision, found, np.inf)
 
 
 @dataclass(frozen=True, eq=False)

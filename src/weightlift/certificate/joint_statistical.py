@@ -40,7 +40,7 @@ def certify_noisy(blank: Certificate, samples: Samples, model: Model, *, rng: np
     claim = case.with_regions(claim)
     if len({i for s in claim.failing for i in s.units}) == form.stacked.network.n_units:
         return claim  # nothing is left to be claimed
-    return replace(claim, statements=(*claim.statements, *case.rivals(claim, rng)))
+    return replace(claim, statements=(*claim.statements, *case.rivals(claim, rng, case.margin)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,9 +74,13 @@ class NoisyCase:
         sizes[list(self.form.weak)] = math.inf
         return replace(claim, precision=sizes, regions=regions, wide_regions=wide)
 
-    def rivals(self, claim: Certificate, rng: np.random.Generator) -> tuple[Statement, ...]:
+    @property
+    def margin(self) -> float:
+        """By how much Σ w ‖r‖² of a rival may exceed the network's own."""
         noise, k = self.form.noise, self.blank.network.n_units
-        margin = (LIMITS.rival + 2 * math.log(2) * k) * float(np.linalg.eigvalsh(noise)[-1])
+        return (LIMITS.rival + 2 * math.log(2) * k) * float(np.linalg.eigvalsh(noise)[-1])
+
+    def rivals(self, claim: Certificate, rng: np.random.Generator, margin: float) -> tuple[Statement, ...]:
         own = self.form.information.rss
         hidden, findings = self._proposals(margin, rng)
         left, networks = self._refitted(hidden, margin)

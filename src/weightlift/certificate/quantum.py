@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from weightlift.certificate.limits import LIMITS
+from weightlift.certificate.statement import Kind, Statement, Topic, assumed
 from weightlift.evidence.rows import EPS, double, rounding_bound
 from weightlift.namespaces import array_namespace, to_numpy
 from weightlift.network import Network
@@ -50,6 +51,20 @@ def quantum_of(samples: Samples, network: Network) -> Quantum | None:
     return Quantum(
         WORDS[i], float(spacing[i]), float(np.sqrt(error[i])), float(np.sqrt(bound[i] / samples.total)), float(level[i])
     )
+
+
+def bounded(words: str, size: float, level: float) -> Statement:
+    """That rounding is what is seen."""
+    sentence = (
+        f"The targets are {words} (spacing up to {size:.1g}), and every residual is within {level:.2g} of what that allows: "
+        "errors with a bound, not noise."
+    )
+    return Statement(Topic.BOUNDED, Kind.TESTED, True, sentence, level, 2.0)
+
+
+def rounded_values() -> Statement:
+    """What bounded errors rest on."""
+    return assumed("The targets are values of the network, rounded in this way; a unit below the spacing would not show.")
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,7 +40,7 @@ from weightlift.certificate.precision import (
     separation,
     undetermined,
 )
-from weightlift.certificate.quantum import Quantum, quantum_of
+from weightlift.certificate.quantum import Quantum, bounded, quantum_of, rounded_values
 from weightlift.certificate.standard import Standard
 from weightlift.certificate.statement import (
     Kind,
@@ -270,13 +270,8 @@ class _Part:
         return part.exact(math.sqrt(error), moved)
 
     def bounded(self, quantum: Quantum) -> Certificate:
-        sentence = (
-            f"The targets are {quantum.words} (spacing up to {quantum.size:.1g}), and every residual is within "
-            f"{quantum.level:.2g} of what that allows: errors with a bound, not noise."
-        )
         case = self.case._measured(quantum=quantum.size, detection_limit=2 * quantum.bound)._stating(
-            Statement(Topic.BOUNDED, Kind.TESTED, True, sentence, quantum.level, 2.0),
-            assumed("The targets are values of the network, rounded in this way; a unit below the spacing would not show."),
+            bounded(quantum.words, quantum.size, quantum.level), rounded_values()
         )
         part = replace(self, case=case)
         claim, found = part._within(quantum.error, 0.0, LIMITS.largest_region)

@@ -186,7 +186,7 @@ class UnitsDisplay:
         ax, units = self.ax_, self.units
         d, k = units.truth.shape
         both = np.concatenate([units.truth, units.estimate])
-        height = 0.42 / max(float(np.nanmax(np.abs(both))), np.finfo(float).tiny)
+        height = 0.42 / max(float(np.nanmax(np.abs(both), initial=0.0)), np.finfo(float).tiny)
         x, base = np.arange(d)[:, None] + np.zeros((1, k)), -np.arange(k)[None, :] + np.zeros((d, 1))
         ring, dot = base + height * units.truth, base + height * units.estimate
         ax.hlines(base[0], -0.6, d - 0.4, color=FAINTER, linewidth=0.8, zorder=1)
@@ -200,7 +200,7 @@ class UnitsDisplay:
         for j in range(k):
             ax.text(d - 0.1, -j, _unit_label(units, j), va="center", ha="left", fontsize="small", color=INK, linespacing=1.35)
         ax.set_xlim(-0.8, d - 0.3)
-        ax.set_ylim(-k + 0.45, 0.55)
+        ax.set_ylim(min(-k + 0.45, -0.55), 0.55)
         ax.set_yticks(-np.arange(k), [f"unit {j}" for j in range(k)])
         ax.tick_params(axis="y", length=0)
         ax.spines["left"].set_visible(False)
@@ -213,7 +213,7 @@ class UnitsDisplay:
 
     def _scatter(self) -> None:
         ax, units = self.ax_, self.units
-        size = 1.05 * max(float(np.abs(units.truth).max()), float(np.nanmax(np.abs(units.estimate), initial=0.0)))
+        size = 1.05 * max(float(np.abs(units.truth).max(initial=0.0)), float(np.nanmax(np.abs(units.estimate), initial=0.0)))
         (self.truth_,) = ax.plot([-size, size], [-size, size], color=FAINT, linewidth=0.8, zorder=1, label="truth")
         self.estimates_ = [
             ax.scatter(units.truth[:, part], units.estimate[:, part], s=9, color=color, linewidths=0, zorder=2, label=label)

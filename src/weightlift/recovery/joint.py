@@ -15,7 +15,8 @@ import numpy as np
 
 from weightlift.activations import Activation
 from weightlift.certificate import Certificate, Kind, Statement, Status, Topic
-from weightlift.certificate.joint import JointAgreement, certify_joint
+from weightlift.certificate.joint import certify_joint
+from weightlift.certificate.joint_agreement import JointAgreement
 from weightlift.errors import ActivationError, ArgumentError, DataWarning, TooFewRowsError, warn
 from weightlift.evidence.stacked import ScaledTargets, target_moments
 from weightlift.identifiability import parameters_of_shape
@@ -127,7 +128,7 @@ def of_any_width(problem: JointProblem, budget: Budget, callback: Callback | Non
 def of_that_width(problem: JointProblem, budget: Budget, callback: Callback | None, width: int) -> Recovery:
     """Of the width that is given; what passes for noise is none where a wider fit is exact, and then units are missing."""
     found = of_width(problem, width, budget, callback)
-    if found.certificate.status is not Status.STATISTICAL:
+    if found.certificate.status is not Status.STATISTICAL or found.certificate.explained:
         return found
     units = min(2 * width, Widths.of(problem).most)
     if units == width or budget.late() or not _explained_by(problem, units, replace(budget, enough=found.work / 4)):
@@ -204,6 +205,7 @@ def _searched(
 
     One that is exact and disagrees with rows held out ends the search too: no risk is less, and more such fits would be found.
     A noisy minimum is judged once two starts share it: a deeper one that only one found may be a unit that a few rows make up.
+    One that leaves no more than the rounding of targets in single precision is no chance, and judged at once.
     """
     began, before = time.perf_counter(), problem.rows.passes
     standard = _standardized(part.rows, problem.model)
@@ -217,6 +219,8 @@ def _searched(
             callback(Event(part.name, len(candidate.attempts), share, spent, seconds, network))
         exact = problem.exact(candidate.risk)
         minimum = None if exact or len(judged) >= LIMITS.noisy_tries else candidate.found_again(judged)
+        if minimum is None and not exact and candidate.improved and candidate.risk <= LIMITS.rounded * problem.energy:
+            minimum = candidate.risk, Hidden.of(candidate.network)
         if not (candidate.improved and exact) and minimum is None and candidate.ending is None:
             continue
         if exact:

@@ -66,6 +66,7 @@ class Limits:
     noisy_tries: int = 8  # minima of a joint search that are judged where none agrees to rounding
     tried_widths: int = 8  # among which "auto" divides a joint search's work: three doublings and as many halvings, or five
     same_unit: float = 1e-6  # of directions of an exact fit: what is nearer is one unit, and a search gives 1e-8 and better
+    rounded: float = 1e-12  # of ½ E ‖y‖²: single precision leaves 1e-14 or less, and less than this is no local minimum
     nearly_exact: float = 1e-10  # of ½ E ‖y‖²: what two units of directions so near may leave when one goes, before a refit
     not_needed: float = 1e-20  # of ½ E ‖y‖²: what a unit may add to the risk when it is dropped and still be superfluous
     small_system: int = 1_200  # d k of a joint fit up to which a second thread only waits: 16 units of 64 inputs took 22

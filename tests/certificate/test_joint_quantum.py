@@ -1,0 +1,117 @@
+"""Rounded targets of several outputs, or beside a linear part: which rounding, what it allows, and what is claimed of it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import weightlift as wl
+from weightlift.certificate.joint import Sides
+from weightlift.certificate.joint_agreement import JointAgreement
+from weightlift.certificate.joint_quantum import WithinReach, joint_quantum
+from weightlift.certificate.limits import LIMITS
+
+EPS = np.finfo(float).eps
+
+
+def planted(activation, seed, *, m=3, linear=False, n=120):
+    units = wl.teachers.biased(5, 3, bias=0.3, activation=activation, rng=seed)
+    truth = wl.teachers.several(units, m, linear=linear, rng=seed + 10)
+    return truth, *wl.draw(truth, n, rng=seed + 20)
+
+
+def rounding_bound(net, X, Y):
+    """B of the module's docstring, written out."""
+    z = X @ net.W + net.b
+    largest = np.abs(net.A).max(axis=0)
+    A = (np.abs(net.A) / largest).max(axis=1)[:, None] * largest
+    V = np.zeros((5, net.n_outputs)) if net.V is None else net.V
+    inner = (np.abs(net.activation.derivative(z)) * (np.abs(X) @ np.abs(net.W) + np.abs(net.b))) @ A
+    outer = np.abs(net.activation(z)) @ A + np.abs(X) @ np.abs(V) + np.abs(net.c) + np.abs(Y)
+    return EPS * (7 * inner + (3 + 5 + 4) * outer)
+
+
+@pytest.mark.parametrize("linear", [False, True])
+def test_each_output_has_its_own_rounding(seed, linear):
+    truth, X, Y = planted("tanh", seed, linear=linear)
+    rounded = np.stack([Y[:, 0].astype(np.float32), np.round(Y[:, 1], 6), Y[:, 2]], axis=1)
+    w = np.random.default_rng(seed).uniform(0, 2, len(X))
+    found = joint_quantum(truth, wl.samples.open(X, rounded, sample_weight=w))
+    assert found.words == "multiples of 1e-6, or numbers stored in single precision" or (
+        found.words == "numbers stored in single precision, or multiples of 1e-6"
+    )
+    B = LIMITS.rounding * rounding_bound(truth, X, rounded)
+    E = B + 0.5 * np.stack([2.0**-23 * np.abs(rounded[:, 0]), np.full(len(X), 1e-6), np.zeros(len(X))], axis=1)
+    r = np.abs(truth.predict(X) - rounded)
+    np.testing.assert_allclose(found.squares, np.sum(w[:, None] * (r + E) ** 2, axis=0), rtol=1e-10)
+    assert found.size == pytest.approx(max(1e-6, 2.0**-23 * np.abs(rounded[:, 0]).max()))
+    assert found.bound == pytest.approx(np.sqrt(np.sum(w[:, None] * E**2) / w.sum() / 3))
+    assert found.level == pytest.approx((r.max(axis=0) / E.max(axis=0)).max())
+
+
+def test_noise_is_no_rounding(seed):
+    truth, X, Y = planted("relu", seed)
+    noise = 1e-3 * np.random.default_rng(seed).normal(size=Y.shape)
+    assert joint_quantum(truth, wl.samples.open(X, (Y + noise).astype(np.float32))) is None
+    assert joint_quantum(replace(truth, W=truth.W * 1.001), wl.samples.open(X, Y.astype(np.float32))) is None
+
+
+def test_rows_that_may_cross_a_kink_are_dropped(seed):
+    truth, X, Y = planted("relu", seed)
+    share = np.array([0.1, 0.0, 0.02])
+    z, length = X @ truth.W + truth.b, np.sqrt((truth.W**2).sum(axis=0) + truth.b**2)
+    within = (np.abs(z) <= share * length * np.sqrt((X**2).sum(axis=1) + 1)[:, None]).any(axis=1)
+    near, rows = WithinReach(truth, share), wl.samples.open(X, Y)
+    assert rows.fold(near)[0] == within.sum() > 0
+    kept = rows.map(near.without).fold(Sides(truth))[0].sum(axis=0)
+    np.testing.assert_array_equal(kept, len(X) - within.sum())
+
+
+CASES = [("relu", False, 3), ("tanh", False, 3), ("relu", True, 3), ("relu", True, None)]
+
+
+@pytest.mark.parametrize(("activation", "linear", "m"), CASES)
+def test_targets_in_single_precision_are_certified_within_what_that_allows(seed, activation, linear, m):
+    truth, X, Y = planted(activation, seed, linear=linear, m=m)
+    Y = Y.astype(np.float32)
+    found = wl.recover(X, Y, n_units=3, activation=activation, bias=True, offset=linear, linear=linear, rng=seed)
+    assert found.certificate.status is wl.Status.STATISTICAL
+    assert found.certificate.explained
+    assert found.certificate.evidence.quantum == pytest.approx(2.0**-23 * np.abs(Y).max())
+    assert found.certificate.locate(truth)[0].all()
+    assert found.certificate.precision.max() <= 1e-4
+    assert "errors with a bound" in str(found.certificate)
+
+
+def test_decimals_are_certified_as_rounding_or_as_noise(seed):
+    """A residual may exceed twice the largest bound, by the others' errors; then the noise is as small as they are."""
+    truth, X, Y = planted("relu", seed)
+    certificate = wl.recover(X, np.round(Y, 7), n_units=3, bias=True, rng=seed).certificate
+    assert certificate
+    assert certificate.locate(truth)[0].all()
+
+
+def test_rows_fewer_than_noise_needs_suffice(seed):
+    """66 rows for 60 parameters of five outputs: as noise they would be refused."""
+    truth, X, Y = planted("relu", seed, m=5, linear=True, n=66)
+    found = wl.recover(X, Y.astype(np.float32), n_units=3, bias=True, offset=True, linear=True, rng=seed)
+    assert found.certificate
+    assert found.certificate.locate(truth)[0].all()
+
+
+def test_a_unit_that_few_rows_switch_on_is_not_claimed(seed):
+    truth, X, _ = planted("relu", seed, m=4, n=300)
+    on = X @ truth.W[:, 0] + truth.b[0] > 0
+    X = np.concatenate([X[on][:5], X[~on]])
+    certificate = wl.certify(truth, X, truth.predict(X).astype(np.float32))
+    assert 0 not in certificate.certified_units
+
+
+@pytest.mark.parametrize("rounded", [False, True])
+def test_weights_of_another_size_leave_the_precision(seed, rounded):
+    truth, X, Y = planted("tanh", seed)
+    Y = Y.astype(np.float32) if rounded else Y
+    one, other = (wl.certify(truth, X, Y, sample_weight=np.full(len(X), w)) for w in (1.0, 100.0))
+    np.testing.assert_allclose(other.precision, one.precision, rtol=1e-6)
+    errors = [JointAgreement.of(truth, wl.samples.open(X, Y, sample_weight=np.full(len(X), w))).errors for w in (1.0, 100.0)]
+    np.testing.assert_allclose(errors[1], 100 * errors[0])

@@ -1,0 +1,54 @@
+"""Rounded targets of one output: which rounding is seen, and what it allows."""
+
+import numpy as np
+import pytest
+
+import weightlift as wl
+from weightlift.certificate.limits import LIMITS
+from weightlift.certificate.quantum import bounded, quantum_of, rounded_values
+from weightlift.certificate.statement import Kind, Topic
+from weightlift.evidence.rows import rounding_bound
+from weightlift.risk import Students
+
+ROUNDINGS = {
+    "multiples of 1e-3": (lambda y: np.round(y, 3), lambda y: np.full_like(y, 1e-3)),
+    "numbers stored in single precision": (lambda y: y.astype(np.float32).astype(float), lambda y: 2.0**-23 * np.abs(y)),
+    "numbers stored in half precision": (lambda y: y.astype(np.float16).astype(float), lambda y: 2.0**-10 * np.abs(y)),
+}
+
+
+def planted(seed):
+    truth = wl.teachers.biased(5, 3, bias=0.3, activation="tanh", rng=seed)
+    return truth, *wl.draw(truth, 60, rng=seed + 1)
+
+
+@pytest.mark.parametrize("words", ROUNDINGS)
+def test_the_rounding_and_its_bound(seed, words):
+    truth, X, exact = planted(seed)
+    rounded, spacing = ROUNDINGS[words]
+    y, w = rounded(exact), np.random.default_rng(seed).uniform(0.5, 2, len(X))
+    found = quantum_of(wl.samples.open(X, y, sample_weight=w), truth)
+    assert found.words == words
+    students = Students.of(truth)
+    z = students.preactivations(X)
+    E = 0.5 * spacing(y) + LIMITS.rounding * rounding_bound(students, X, y, z, students.activation(z))
+    r = np.abs(exact - y)
+    assert found.size == pytest.approx(spacing(y).max())
+    assert found.error == pytest.approx(np.sqrt(np.sum(w * (r + E) ** 2)))
+    assert found.bound == pytest.approx(np.sqrt(np.sum(w * E**2) / w.sum()))
+    assert found.level == pytest.approx(r.max() / E.max())
+
+
+def test_noise_and_wrong_networks_are_no_rounding(seed):
+    truth, X, y = planted(seed)
+    assert quantum_of(wl.samples.open(X, y + 1e-3 * np.random.default_rng(seed).normal(size=len(y))), truth) is None
+    wrong = wl.Network(1.01 * truth.W, truth.a, truth.b, activation="tanh")
+    assert quantum_of(wl.samples.open(X, np.round(y, 6)), wrong) is None
+
+
+def test_what_is_stated():
+    statement, assumption = bounded("multiples of 1e-3", 1e-3, 0.7), rounded_values()
+    assert (statement.topic, statement.kind, statement.holds) == (Topic.BOUNDED, Kind.TESTED, True)
+    assert (statement.number, statement.limit) == (0.7, 2.0)
+    assert "multiples of 1e-3 (spacing up to 0.001)" in statement.sentence
+    assert assumption.kind is Kind.ASSUMED
