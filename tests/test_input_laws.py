@@ -146,3 +146,15 @@ def test_real_inputs_need_no_law(offset, seed):
     assert found.network.equivalent(truth, tol=1e-9)
     assert found.network.c == 0.0
     assert "not Gaussian" in found.stages[0].outcome or "biases go to the search" in found.stages[0].outcome
+
+
+@pytest.mark.parametrize("n", [200, 5000])
+def test_skewness_alone_is_counted_in_its_standard_errors(n, rng):
+    """Two values of unequal probability, whose kurtosis is that of a Gaussian at most: the third moment is the worst."""
+    share = 0.32  # the skewness (1 − 2p)/√(p(1 − p)) is 0.77, and the kurtosis m₃² + 1 = 1.6
+    x = np.where(np.arange(n) < share * n, 1.0, 0.0) + 1e-9 * rng.normal(size=n)
+    rows = whitened(x[:, None])
+    third = np.mean(next(rows.blocks(n)).X ** 3) * np.sqrt(n / 6.0)
+    fourth = (np.mean(next(rows.blocks(n)).X ** 4) - 3.0) * np.sqrt(n / 24.0)
+    assert abs(third) > abs(fourth)
+    assert gaussianity(rows).z == pytest.approx(abs(third), rel=1e-9)

@@ -38,13 +38,14 @@ from typing import Any
 from tests.adversarial.mutants import ROOT, SOURCE, Mutant, mutant, mutated, places, sites
 from tests.adversarial.reached import QUIET, Reached, quietly, record, test_files
 
+BACKWARD = "tests/adversarial/test_backward_error.py"
 ROOMS: dict[str, tuple[str, ...]] = {  # the core mathematics, and the tests that may know it
     "hermite": ("tests/hermite", "tests/moments"),
     "moments": ("tests/moments", "tests/hermite", "tests/initialization", "tests/test_subspace.py", "tests/test_input_laws.py"),
-    "decomposition": ("tests/decomposition", "tests/initialization"),
+    "decomposition": ("tests/decomposition", "tests/initialization", BACKWARD),
     "initialization/scalars.py": ("tests/initialization",),
-    "refinement/gauss_newton.py": ("tests/refinement", "tests/contract", "tests/search"),
-    "refinement/normal_equations.py": ("tests/refinement", "tests/contract", "tests/search"),
+    "refinement/gauss_newton.py": ("tests/refinement", "tests/contract", "tests/search", BACKWARD),
+    "refinement/normal_equations.py": ("tests/refinement", "tests/contract", "tests/search", BACKWARD),
     "certificate": ("tests/certificate", "tests/rivals"),
     "rivals": ("tests/rivals", "tests/certificate"),
 }

@@ -9,10 +9,11 @@ from tests.conftest import optional
 
 from weightlift import teachers
 from weightlift.certificate import Topic, certify
-from weightlift.certificate.breadth import breadth
+from weightlift.certificate.breadth import Breadth, breadth
 from weightlift.certificate.limits import LIMITS
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
+from weightlift.samples import Columns
 from weightlift.samples import open as open_samples
 
 
@@ -70,3 +71,12 @@ def test_a_certificate_names_the_inputs_of_each_wide_unit(seed: int) -> None:
         assert "column 'years'" in statement.sentence
         assert "'height'" not in statement.sentence
         assert statement.sentence.startswith(f"Unit {statement.units[0]} is")
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 9])
+def test_inputs_that_are_not_named_are_counted(count: int) -> None:
+    found = Breadth(0.5, tuple(range(count)), False, False, 0.1, 30.0).sentence(0, Columns(), "no weight alone")
+    said = found.split("Give")[0]  # "Give more rows" is another matter
+    assert (f"{count - LIMITS.named_columns} more" if count > LIMITS.named_columns else "") in said
+    assert ("more" in said) == (count > LIMITS.named_columns)
+    assert all(Columns().input(j) in said for j in range(min(count, LIMITS.named_columns)))

@@ -1,11 +1,16 @@
 """What a noisy joint fit must be for its regions to hold."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
 from tests.certificate.joint_cases import fit, noisy, teacher
 
+import weightlift as wl
 from weightlift.certificate import Topic, certify
+from weightlift.certificate.joint_noise import _chance
+from weightlift.evidence.stacked import Stacked
+from weightlift.refinement.variable_projection import Model
 
 
 def test_a_network_beside_the_minimum_is_refused():
@@ -34,3 +39,15 @@ def test_a_unit_too_many_is_named():
     certificate = certify(fit(wide, X, Y), X, Y, bias=True, offset=True)
     assert not certificate
     assert any(2 in s.units or s.topic in (Topic.INFLUENCE, Topic.CURVATURE) for s in certificate.failing)
+
+
+def test_chance_pays_for_every_pattern_of_sides():
+    """A hyperplane among n rows of d inputs has Σ_{i ≤ d+1} C(n, i) patterns of sides at most; the best of them gains 2 log."""
+    for n in (50, 5000):
+        for d, m, linear in ((2, 2, False), (4, 3, True)):
+            net = wl.teachers.several(wl.teachers.biased(d, 2, activation="relu", rng=1), m, linear=linear, rng=2)
+            stacked = Stacked.of(net, Model(True, linear, False))
+            own, patterns = stacked.inputs + m + 40.0, sum(math.comb(n, i) for i in range(d + 2))
+            more = sum(math.comb(n, i) for i in range(d + 3))
+            gained = _chance(stacked, n) - own
+            assert 2.0 * math.log(patterns) <= gained < 2.0 * math.log(more) + 2.0 * (d + 2)

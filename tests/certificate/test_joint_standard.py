@@ -27,3 +27,22 @@ def test_outputs_of_any_size_and_inputs_of_any_unit_change_nothing():
     for number in ("p_value", "condition"):
         assert getattr(again, number) == pytest.approx(getattr(plain, number), rel=0.3)
     assert np.allclose(np.linalg.norm(again.regions[:, :, :4, :4], axis=(2, 3)) > 0, True)
+
+
+def test_regions_move_with_the_coordinates_of_the_inputs():
+    """x ↦ x∘s + t makes (w, b) ↦ (w/s, b − ⟨t, w/s⟩), a linear map T, and a region R ↦ T R Tᵀ."""
+    truth = teacher("tanh", 2, False)
+    X, Y = noisy(truth, 600, 3)
+    plain = certify(fit(truth, X, Y), X, Y, bias=True, offset=True)
+    units, shift = np.array([4.0, 1.0, 0.25, 16.0]), np.array([3.0, 0.5, -7.0, 1.0])
+    W = plain.network.W / units[:, None]
+    moved = replace(plain.network, W=W, b=plain.network.b - shift @ W)
+    again = certify(moved, X * units + shift, Y, bias=True, offset=True)
+    assert plain.regions.shape == again.regions.shape
+    T = np.eye(7)
+    T[:4, :4] /= units
+    T[4, :4] = -shift / units
+    expected = T @ plain.regions @ T.T
+    scale = np.sqrt(np.einsum("...ii->...i", expected))
+    found, wanted = (R / scale[..., :, None] / scale[..., None, :] for R in (again.regions, expected))
+    np.testing.assert_allclose(found, wanted, atol=0.05)

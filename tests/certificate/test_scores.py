@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from weightlift import certify, samples, teachers
+from weightlift.certificate import scores
 from weightlift.certificate.scores import DecidingRows, Scores, SharedLeverages, WhiteRows
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
@@ -91,3 +93,11 @@ def test_copies_of_an_input_share_their_leverage(seed: int) -> None:
         sums = np.append(np.delete(h, [3, 7, 21, 33]), h[[3, 7, 21, 33]].sum())
         (found,) = source.fold(SharedLeverages(gauge, Information.of(source, gauge).half_inverse))
         np.testing.assert_allclose(found, sums.max(), rtol=1e-8)
+
+
+def test_a_sketch_keeps_the_largest_sums(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums of equal keys, however many there are: of more than a sketch holds, the largest ones stay."""
+    monkeypatch.setattr(scores, "SKETCH", 3)
+    keys, values = np.array([7, 1, 7, 4, 9, 2, 1]), np.array([0.1, 0.5, 0.3, 0.2, 0.9, 0.05, 0.5])
+    found, sums = scores._summed(keys, values)
+    assert dict(zip(found.tolist(), np.round(sums, 12).tolist(), strict=True)) == {9: 0.9, 1: 1.0, 7: 0.4}

@@ -10,7 +10,7 @@ from weightlift.activations import custom
 from weightlift.evidence.gauge import Gauge
 from weightlift.refinement.gauss_newton import gauss_newton
 from weightlift.rivals import examine_noisy
-from weightlift.rivals.flats import touching, vanishing
+from weightlift.rivals.flats import _of_one_level, rows_on_flats, touching, vanishing
 
 KINDS = ["relu", "leaky_relu", "squared_relu", "absolute", "tanh", "sigmoid", "softplus"]
 
@@ -143,3 +143,28 @@ def test_a_flat_that_two_surfaces_touch_is_counted_by_its_dimension() -> None:
     quadrics = vanishing(x, 2)
     assert len(quadrics) == 1  # x₀x₁
     assert touching(x, quadrics, 2) == 30 - 3 + 1
+
+
+def test_a_stray_value_leaves_a_column_discrete_and_a_gate_does_not_make_one() -> None:
+    """Levels with one value in a hundred beside them are levels; zero on half of the rows and else continuous is none."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 3))
+    X[:, 1] = rng.random(200) < 0.7
+    X[17, 1] = 0.4321
+    X[:90, 2] = 0.0
+    net = Network(rng.standard_normal((3, 2)), [1.0, 1.0], [0.3, 0.3], 0.0, "relu")
+    found = _of_one_level(X, Gauge.of(net, bias=True, offset=False))
+    np.testing.assert_array_equal(found, np.column_stack([X[:, [0, 2]], np.ones(200)])[X[:, 1] == 1.0])
+
+
+def test_rows_too_few_for_a_surface_are_held_against_their_neighbours() -> None:
+    """C(q + 1, 2) monomials of degree two take more rows than that; fewer are on flats only where neighbours are dependent."""
+    rng = np.random.default_rng(1)
+    net = Network(rng.standard_normal((4, 2)), [1.0, 1.0], [0.4, 0.4], 0.0, "tanh")
+    gauge = Gauge.of(net, bias=True, offset=False)
+    for n in (14, 400):
+        X = rng.standard_normal((n, 4))
+        assert rows_on_flats(X, gauge, 1e-9) is None
+        scan = np.zeros((n, 4))
+        scan[np.arange(n), np.arange(n) % 4] = 2 * rng.standard_normal(n)
+        assert rows_on_flats(scan, gauge, 1e-9) is not None
