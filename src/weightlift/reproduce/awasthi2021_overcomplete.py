@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 STATUSES = ("EXACT", "AMBIGUOUS", "FAILED")
-ROUTES = {"tensor": "T_4 and T_5, refined", "search": "search"}
+ROUTES = {"tensor": "T₄ and T₅, refined", "search": "search"}
 
 
 def overcomplete_trial(rng: np.random.Generator, *, d: int, k: int, n: int) -> Row:
