@@ -98,8 +98,12 @@ def claim_biases(rows: list[Row]) -> list[Claim]:
             f"at most {most} units, k = {k}; relative error at most {worst['error']:.2g} with n = {worst['n']:,}, at "
             f"|b| = {worst['bias']:g}; lower with more rows at {sum(lower)} of {len(lower)} values",
             bool(most <= k + 2 and all(lower)),
-            f"too few trials, {rows[0]['trials']} a point, for medians to fall in order: "
-            + ", ".join(f"|b| = {a['bias']:g}: {a['error']:.2g} to {b['error']:.2g}" for a, b in pairs),
+            "units beyond reach stand as a linear function, whose error more rows do not lower: "
+            + ", ".join(
+                f"|b| = {a['bias']:g}: {a['error']:.2g} to {b['error']:.2g}, {b['recoverable']:.3g} of {k} units within reach"
+                for a, b in pairs
+            )
+            + f"; {rows[0]['trials']} trials a point",
         ),
         Claim(
             "units whose kinks have 2(d + 1) rows on both sides are recovered by `recover`, at least 90 % of such networks",
