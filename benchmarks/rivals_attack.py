@@ -73,7 +73,9 @@ def verdict(instance: Instance, net: Network, certificate: Certificate) -> str:
     if instance.kind == "assumed":
         return "refused" if not certificate else "assumed" if instance.breaks in certificate.headline else "FALSE"
     truth, known = instance.networks[0], list(certificate.certified_units)
-    truth = minimal(truth, tol=1e-14) if truth.a.ndim == 1 and truth.V is None else truth
+    if truth.a.ndim == 1 and truth.V is None:
+        narrow = minimal(truth, tol=1e-14)  # which may reflect units, and move c
+        truth = narrow if certificate.offset or not narrow.c else truth
     if known and not claimed(certificate).locate(truth)[0][known].all():
         width = certificate.evidence.width
         return "assumed" if width is not None and truth.n_units > width else "FALSE"  # "at most", in the headline
