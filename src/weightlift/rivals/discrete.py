@@ -58,15 +58,16 @@ def hidden_levels(X: np.ndarray, gauge: Gauge, columns: np.ndarray) -> Finding |
     Z = X @ net.W + net.b
     size = np.maximum(np.abs(Z).max(axis=0), np.finfo(float).tiny)
     equal = np.abs(np.abs(net.a)[:, None] - np.abs(net.a)) <= LIMITS.same * np.abs(net.a).max()
-    found = set[int]()
-    for i, j in zip(*np.nonzero(np.triu(equal, 1)), strict=True):
-        for h in (Z[:, i] - Z[:, j], Z[:, i] + Z[:, j]):
-            labels = np.round(h / (LIMITS.same * max(size[i], size[j])))
-            if 1 < len(np.unique(labels)) <= len(X) // 4:
-                found |= {int(i), int(j)}
-    if not found:
+    i, j = np.nonzero(np.triu(equal, 1))
+    found = np.zeros(net.n_units, dtype=bool)
+    for sign in (-1.0, 1.0):
+        labels = np.sort(np.round((Z[:, i] + sign * Z[:, j]) / (LIMITS.same * np.maximum(size[i], size[j]))).T, axis=1)
+        values = 1 + np.count_nonzero(np.diff(labels, axis=1), axis=1)
+        few = (values > 1) & (values <= len(X) // 4)
+        found[i[few]] = found[j[few]] = True
+    if not found.any():
         return None
-    units = tuple(sorted(found))
+    units = tuple(np.flatnonzero(found).tolist())
     sentence = f"The rows lie on few parallel hyperplanes, across which {named(gauge, units)} may take each other's places."
     return Finding(Outcome.UNEXAMINED, sentence, units=units)
 

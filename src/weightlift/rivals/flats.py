@@ -71,13 +71,25 @@ def vanishing(x: np.ndarray, degree: int) -> np.ndarray:
     """(s, monomials) coefficients of the polynomials of this degree, homogeneous in x (n, q), that vanish on all rows."""
     index = np.array(_indices(x.shape[1], degree))
     for rows in (x[: len(index) + LIMITS.listed_rows], x):  # what does not vanish on some rows does not on all
-        M = np.prod(rows[:, index], axis=2)
+        M = rows[:, index[:, 0]]
+        for place in range(1, degree):
+            M = M * rows[:, index[:, place]]
         length = np.linalg.norm(M, axis=0)
         length = np.where(length > 0, length, 1.0)
-        if np.abs(np.diagonal(np.linalg.qr(M / length, mode="r"))).min() > LIMITS.independent:
+        if _independent(M / length):
             return np.zeros((0, len(index)))
     _, sizes, vectors = np.linalg.svd(M / length, full_matrices=False)
     return np.asarray(vectors[sizes <= LIMITS.independent * sizes[0]] / length)
+
+
+def _independent(M: np.ndarray) -> bool:
+    """Whether columns of length one are; by MᵀM, whose diagonal is that of R² up to 1e-13, where that leaves no doubt."""
+    try:
+        if np.diagonal(np.linalg.cholesky(M.T @ M)).min() > LIMITS.plainly:
+            return True
+    except np.linalg.LinAlgError:
+        pass
+    return bool(np.abs(np.diagonal(np.linalg.qr(M, mode="r"))).min() > LIMITS.independent)
 
 
 def touching(x: np.ndarray, polynomials: np.ndarray, degree: int) -> int:
@@ -101,11 +113,14 @@ def touching(x: np.ndarray, polynomials: np.ndarray, degree: int) -> int:
 def dependent_neighbours(x: np.ndarray) -> bool:
     """Whether the differences of some row to as many neighbours as there are inputs depend on each other: lines, low flats."""
     q = x.shape[1]
-    if len(x) <= q:
+    count = q - bool(np.ptp(x[:, -1]) == 0)
+    if len(x) <= q or not count:
         return False
-    for row in x[:: max(1, len(x) // LIMITS.touched)]:
-        gaps = x - row
-        near = np.argsort((gaps**2).sum(axis=1), kind="stable")[1 : 1 + q - bool(np.ptp(x[:, -1]) == 0)]
+    for at in range(0, len(x), max(1, len(x) // LIMITS.touched)):
+        gaps = x - x[at]
+        squares = (gaps**2).sum(axis=1)
+        squares[at] = np.inf
+        near = np.argpartition(squares, count - 1)[:count]
         columns = gaps[near].T / np.maximum(np.linalg.norm(gaps[near], axis=1), np.finfo(float).tiny)
         if np.abs(np.diagonal(np.linalg.qr(columns, mode="r"))).min() <= LIMITS.independent:
             return True

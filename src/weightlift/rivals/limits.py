@@ -36,6 +36,7 @@ class Limits:
     agreement: float = 1e3  # a rival's residual in rounding bounds: a refit need not end as exactly as the fit
     same: float = 1e-7  # relative distance below which two units are one
     independent: float = 1e-9  # least singular value beside the largest of the units' polynomials
+    plainly: float = 1e-3  # the same of columns of length one that even their products show to be independent
     same_function: float = 1e-9  # change of the function beside its units' below which a reflection leaves it as it is
     noisy_places: tuple[float, ...] = (0.2, 0.05, 0.01, 2e-3)  # relative widths within which noise may have moved the units
     # that change places: too wide a one takes different values for the same
