@@ -163,3 +163,25 @@ def test_parameters_are_counted_without_the_scale_of_homogeneous_units(activatio
     for bias, linear, offset in itertools.product((False, True), repeat=3):
         sizes = 15 + 6 + 3 * bias + 10 * linear + 2 * offset
         assert _parameters(net, Model(bias, linear, offset)) == sizes - (3 if activation == "relu" else 0)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_three_units_that_are_on_together_are_not_two(seed):
+    """With two outputs Σ aᵢzᵢ of three units is that of two, in a plane of ways; one row where one is on alone picks one."""
+    rng = np.random.default_rng(seed)
+    truth = wl.Network(rng.normal(size=(2, 3)), rng.normal(size=(3, 2)), 0.5 * rng.normal(size=3))
+    many = rng.normal(size=(20_000, 2))
+    on = many @ truth.W + truth.b > 0
+    together, one, none = on.all(axis=1), on[:, 0] & (on.sum(axis=1) == 1), ~on.any(axis=1)
+    X = np.concatenate([many[together][:5], many[one][:1], many[none][:3]])
+    assert len(X) == 9
+    Y = truth.predict(X)
+    for start in range(4):
+        found = wl.recover(X, Y, n_units=3, bias=True, rng=start)
+        apart = np.array([np.linalg.norm(_directions(truth) - u[:, None], axis=0).min() for u in _directions(found.network).T])
+        assert not (apart[list(found.certificate.certified_units)] > 1e-6).any()
+
+
+def _directions(network):
+    units = np.concatenate([network.W, network.b[None]])
+    return units / np.linalg.norm(units, axis=0)

@@ -93,6 +93,7 @@ def certify_joint(
         sides, needed = to_numpy(samples.fold(Sides(network))[0]), _needed(network, model)
         form = StandardForm.of(network, samples, model, explained=True)
         precision = form.precision(fitted.errors)
+        rivals = _rivals(network, model, samples, gauge, distinct, held, rng)
         known = (
             agreement,
             _enough(needed, distinct),
@@ -100,9 +101,9 @@ def certify_joint(
             form.determined(),
             _precise(gauge, precision),
             *_on_both_sides(network, model, sides),
-            *_confirmed(form, precision, rng),
+            *_confirmed(form, precision, rivals, rng),
             *([] if told is None else [told]),
-            *_rivals(network, model, samples, gauge, distinct, held, rng),
+            *rivals,
         )
         evidence = replace(evidence, condition=form.information.condition, disagreement=share)
         return replace(blank, evidence=evidence, precision=precision, statements=(*known, *blank.statements))
@@ -131,7 +132,7 @@ def _of_rounded_targets(
         form.determined(),
         _precise(gauge, precision),
         *_on_both_sides(network, model, to_numpy(rows.fold(Sides(network))[0])),
-        *_confirmed(form, precision, rng),
+        *_confirmed(form, precision, (), rng),
         *(s for s in _rivals(network, model, samples, gauge, distinct, HeldOut(), rng) if not s.holds),
     )
     claim = replace(blank, evidence=evidence, precision=precision, statements=(*known, *blank.statements, rounded_values()))
@@ -245,10 +246,15 @@ def _precise(gauge: Gauge, precision: np.ndarray) -> Statement:
     return Statement(Topic.PRECISION, Kind.TESTED, not units, sentence, worst, LIMITS.precision, units)
 
 
-def _confirmed(form: StandardForm, precision: np.ndarray, rng: np.random.Generator) -> tuple[Statement, ...]:
-    """Of pieces between kinks sides and bases confirm each other, of polynomials nothing is claimed."""
+def _confirmed(
+    form: StandardForm, precision: np.ndarray, rivals: tuple[Statement, ...], rng: np.random.Generator
+) -> tuple[Statement, ...]:
+    """Of pieces between kinks disjoint bases confirm each other, where there are so many; of polynomials nothing is claimed.
+
+    Without them three units that are on together at all rows but one are two with two outputs, which that row places.
+    """
     phi = form.stacked.network.activation
-    if phi.kinks or phi.polynomial:
+    if phi.polynomial or (phi.kinks and any(s.kind is Kind.PROVED for s in rivals)):
         return ()
     found = confirmed_jointly(form, precision, rng)
     return () if found is None else (found,)
