@@ -1,12 +1,17 @@
 """What a fit does: weights and copies, a warm start, starts left as they are, what explains the rows."""
 
+import math
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 
 import weightlift as wl
+from weightlift.certificate import Kind, Statement, Topic
+from weightlift.estimator.fitting import _predicts
+from weightlift.estimator.rows import Rows
 
 uncertified = pytest.mark.filterwarnings("ignore::weightlift.errors.NotCertifiedWarning")
 
@@ -89,3 +94,32 @@ def test_the_moments_route_takes_biases(planted):
     assert "tensor" in found.recovery_.stages[0].name
     with pytest.raises(ValueError, match="rellu"):
         wl.OneHiddenLayerRegressor(2, activation="rellu").fit(X, y)
+
+
+def test_of_networks_that_rows_leave_open_none_is_kept_unless_columns_are_the_cause():
+    """Units that too few rows see are one of many answers, and in other units of measurement another; columns leave one function."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(400, 4))
+    truth = wl.Network([[1.0], [0.5], [0.7], [0.7]])
+    y = truth.predict(X) + 0.3 * rng.normal(size=400)
+    sure = wl.recover(X, y, n_units=1)
+    wide = Statement(Topic.PRECISION, Kind.TESTED, False, "wide.", 2.0, 1.25, (0,))
+    loose = Statement(Topic.DETERMINED, Kind.TESTED, False, "open.", math.inf, units=(0,))
+    risk = float(np.mean((sure.network.predict(X) - y) ** 2))
+    for inputs, statement, kept in ((X, wide, True), (X, loose, False), (X[:, [0, 1, 2, 2]], loose, True)):
+        found = replace(sure, certificate=sure.certificate.adding(statement))
+        assert found.certificate.status is wl.Status.AMBIGUOUS
+        rows = Rows.of(inputs, found.network.predict(inputs) + y - sure.network.predict(X), None, scaled=True)
+        assert _predicts(found, rows, risk) is kept
+
+
+@uncertified
+def test_a_column_that_occurs_twice_is_named_and_the_units_are_kept():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(400, 3))
+    X = np.column_stack([X, X[:, 2]])
+    y = wl.Network([[1.0], [0.5], [0.7], [0.7]]).predict(X) + 0.3 * rng.normal(size=400)
+    with pytest.warns(wl.errors.DataWarning, match="linear in other columns"):
+        model = wl.OneHiddenLayerRegressor(1, bias=False, offset=False, max_work=200).fit(X, y)
+    assert model.certificate_.status is wl.Status.AMBIGUOUS
+    assert "column 2 (∞), column 3 (∞)" in str(model.summary())

@@ -263,7 +263,7 @@ class Inference:
             ("Log-likelihood", f"{self.log_likelihood:.4g}"),
             ("AIC", f"{self.aic:.4g}"),
             ("BIC", f"{self.bic:.4g}"),
-            ("Largest inflation", f"{np.nanmax(self.inflation, initial=1.0):.4g}"),
+            ("Largest inflation", f"{np.nanmax(self.inflation, initial=1.0):.4g}".replace("inf", "∞")),
             ("Robust error/bound", f"{self.efficiency:.4g}"),
         ]
 

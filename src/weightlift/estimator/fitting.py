@@ -11,6 +11,7 @@ import numpy as np
 
 from weightlift.certificate import Certificate, Evidence, Inference, Status, Summary, Topic, certify, inference, summarize
 from weightlift.errors import ArgumentError, NotFiniteError, WeightliftError
+from weightlift.estimator.inspection import constant_columns, dependent_columns
 from weightlift.estimator.limits import LIMITS
 from weightlift.estimator.regularized import Regularized, regularized_fit
 from weightlift.estimator.rows import Rows
@@ -177,13 +178,16 @@ def _predicts(recovery: Recovery, rows: Rows, risk: float) -> bool:
     """Whether a network whose units all are significant, only not precise, is within a standard error of `risk`.
 
     E r² is corrected for the parameters (generalised cross-validation), which is not enough where units fit noise; a mean of n
-    squares is known to √(2/n) of itself.
+    squares is known to √(2/n) of itself. Units that rows do not determine are of many networks one, found by chance: in other units
+    of measurement it is another. Columns that depend on each other leave weights open, and the function is one.
     """
     X, y, w = rows.host
     left = float(np.average((recovery.network.predict(X) - y) ** 2, weights=w))
     n, p = recovery.certificate.n_rows, recovery.certificate.n_parameters
-    noise = any(s.topic is Topic.SIGNIFICANCE and math.isfinite(s.number) for s in recovery.certificate.failing)
-    doubtful = recovery.certificate.status is Status.AMBIGUOUS and not noise and p < n
+    failing = recovery.certificate.failing
+    noise = any(s.topic is Topic.SIGNIFICANCE and math.isfinite(s.number) for s in failing)
+    loose = any(s.topic is Topic.DETERMINED for s in failing) and not (constant_columns(X) | dependent_columns(X)).any()
+    doubtful = recovery.certificate.status is Status.AMBIGUOUS and not noise and not loose and p < n
     return doubtful and left <= (1 - p / n) ** 2 * (1 + math.sqrt(2 / n)) * risk
 
 

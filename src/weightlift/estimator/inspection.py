@@ -22,12 +22,11 @@ VERBS = ("is linear in other columns", "are linear in other columns")
 def findings(X: np.ndarray, y: np.ndarray, copies: int, names: Sequence[str] | None = None) -> tuple[str, ...]:
     """The sentences, most serious first; none for data without these faults."""
     names = [f"column {j}" for j in range(X.shape[1])] if names is None else [f"column {name!r}" for name in names]
-    spread = spreads(X)
-    constant = spread <= np.maximum(LIMITS.constant * np.max(np.abs(X), axis=0), SAMPLES.least_spread)
+    spread, constant = spreads(X), constant_columns(X)
     found = [
         _constant_target(y),
         _sentence(names, constant, ("is constant", "are constant"), "drop what is: its weight cannot be told from a bias"),
-        _dependent(X, constant, names),
+        _sentence(names, dependent_columns(X), VERBS, "drop what is redundant: its weights are not determined"),
         _copies(copies, len(X)),
         _far_means(X, spread, constant, names),
         _outliers(X, constant, names),
@@ -36,29 +35,33 @@ def findings(X: np.ndarray, y: np.ndarray, copies: int, names: Sequence[str] | N
     return tuple(sentence for sentence in found if sentence)
 
 
-def _constant_target(y: np.ndarray) -> str:
-    if float(spreads(y[:, None])[0]) > LIMITS.constant * float(np.max(np.abs(y))):
-        return ""
-    return "y is constant: there is no unit to recover; give targets that vary."
+def constant_columns(X: np.ndarray) -> np.ndarray:
+    """(d,) which columns do not vary, but for rounding."""
+    return np.asarray(spreads(X) <= np.maximum(LIMITS.constant * np.max(np.abs(X), axis=0), SAMPLES.least_spread))
 
 
-def _dependent(X: np.ndarray, constant: np.ndarray, names: Sequence[str]) -> str:
-    """Columns that pivoted QR leaves without a part of their own."""
+def dependent_columns(X: np.ndarray) -> np.ndarray:
+    """(d,) those that vary and that pivoted QR leaves without a part of their own."""
     from scipy.linalg import qr
 
-    index = np.flatnonzero(~constant)
+    index, dependent = np.flatnonzero(~constant_columns(X)), np.zeros(X.shape[1], dtype=bool)
     if len(index) < 2 or len(X) <= len(index):
-        return ""
+        return dependent
     part = X[:, index] / power_of_two(np.max(np.abs(X[:, index]), axis=0))
     part = part - part.mean(axis=0)
     norms = np.linalg.norm(part, axis=0)
     if not norms.all():
-        return ""
+        return dependent
     R, pivots = qr(np.linalg.qr(part / norms, mode="r"), mode="r", pivoting=True, check_finite=False)
     left = np.abs(np.diagonal(R))
-    dependent = np.zeros(len(names), dtype=bool)
     dependent[index[pivots[left <= LIMITS.dependent * left[0]]]] = True
-    return _sentence(names, dependent, VERBS, "drop what is redundant: its weights are not determined")
+    return dependent
+
+
+def _constant_target(y: np.ndarray) -> str:
+    if float(spreads(y[:, None])[0]) > LIMITS.constant * float(np.max(np.abs(y))):
+        return ""
+    return "y is constant: there is no unit to recover; give targets that vary."
 
 
 def _copies(copies: int, n: int) -> str:
