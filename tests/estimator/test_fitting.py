@@ -97,7 +97,7 @@ def test_the_moments_route_takes_biases(planted):
 
 
 def test_of_networks_that_rows_leave_open_none_is_kept_unless_columns_are_the_cause():
-    """Units that too few rows see are one of many answers, and in other units of measurement another; columns leave one function."""
+    """Units that too few rows see are one of many answers, in other units another; columns leave one function."""
     rng = np.random.default_rng(3)
     X = rng.normal(size=(400, 4))
     truth = wl.Network([[1.0], [0.5], [0.7], [0.7]])
@@ -123,3 +123,7 @@ def test_a_column_that_occurs_twice_is_named_and_the_units_are_kept():
         model = wl.OneHiddenLayerRegressor(1, bias=False, offset=False, max_work=200).fit(X, y)
     assert model.certificate_.status is wl.Status.AMBIGUOUS
     assert "column 2 (∞), column 3 (∞)" in str(model.summary())
+    with pytest.warns(wl.errors.DataWarning):
+        free = wl.OneHiddenLayerRegressor(bias=False, offset=False, max_work=200).fit(X, y)
+    assert free.recovery_.certificate.status is wl.Status.AMBIGUOUS
+    assert free.certificate_.status is wl.Status.FAILED  # no width was asked for, and nothing in doubt predicts

@@ -164,7 +164,8 @@ def _ridge(task: Task, recovery: Recovery | None, reason: str) -> Fit:
         tol=task.options.tol,
         rng=task.chance,
     )
-    if recovery is not None and _predicts(recovery, task.rows, found.risk):
+    asked = task.request.n_units != "auto"  # without a width, for predictions: the same in any unit of measurement
+    if recovery is not None and asked and _predicts(recovery, task.rows, found.risk):
         return _kept(task, recovery, spent + found.work)
     units = f"{found.network.n_units} units (alpha = {found.alpha:.3g}) beside " if found.network.n_units else ""
     sentence = f"Predictions come from a ridge fit of {units}a line."
@@ -178,8 +179,8 @@ def _predicts(recovery: Recovery, rows: Rows, risk: float) -> bool:
     """Whether a network whose units all are significant, only not precise, is within a standard error of `risk`.
 
     E r² is corrected for the parameters (generalised cross-validation), which is not enough where units fit noise; a mean of n
-    squares is known to √(2/n) of itself. Units that rows do not determine are of many networks one, found by chance: in other units
-    of measurement it is another. Columns that depend on each other leave weights open, and the function is one.
+    squares is known to √(2/n) of itself. Units that rows do not determine are of many networks one, found by chance: in other
+    units of measurement it is another. Columns that depend on each other leave weights open, and the function is one.
     """
     X, y, w = rows.host
     left = float(np.average((recovery.network.predict(X) - y) ** 2, weights=w))
