@@ -58,6 +58,7 @@ BENCHMARKS = {
         ("rows", "--rows", "d=20 k=5", "--trials", "2", "--fresh", "--store", str(QUICK / "frontier.jsonl")), ()
     ),
     "extraction": Benchmark(("--rows", "10-1", "--seeds", "1", "--first", "0"), ()),
+    "impostors": Benchmark(("--cases", "6"), ()),
     "peers": Benchmark((), ("--full",)),
     "sources": Benchmark((), ("--full",)),
     "gpu": Benchmark(None, ()),
