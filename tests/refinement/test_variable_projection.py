@@ -162,3 +162,15 @@ def test_steps_of_large_systems_are_those_of_the_explicit_jacobian(rng, model):
             tolerance = (np.finfo(float).eps * len(H) if s else 1e-3) / mu  # the scaled H + μ has no eigenvalue below μ
             size = np.sqrt(np.diagonal(H))
             assert np.linalg.norm((found[s] - exact) * size) <= tolerance * np.linalg.norm(J.T @ r / size)
+
+
+def test_a_line_without_units_that_leaves_a_little_is_projected(seed):
+    """Residuals between rounding and √ε call for last steps, of which there are none without units."""
+    rng = np.random.default_rng(seed)
+    X, V = rng.normal(size=(30, 3)), rng.normal(size=(3, 2))
+    Y = X @ V + 1 + 1e-11 * rng.normal(size=(30, 2))
+    line = wl.Network(np.zeros((3, 0)), np.zeros((0, 2)), V=np.zeros((3, 2)))
+    fit = variable_projection(wl.samples.open(X, Y), line, Model(linear=True, offset=True), iterations=0)
+    best = np.linalg.lstsq(np.column_stack([X, np.ones(30)]), Y)[0]
+    np.testing.assert_allclose(fit.network.V, best[:3], atol=1e-12)
+    np.testing.assert_allclose(fit.network.c, best[3], atol=1e-12)

@@ -319,7 +319,7 @@ def _with_last_step(samples: Samples, fit: JointFit, gram: np.ndarray, floor: fl
     """
     model, degree = fit.model, fit.hidden.activation.degree
     close = np.flatnonzero((fit.risks > floor) & (fit.risks <= LIMITS.noiseless * scale))
-    if not close.size or (unit and degree is None):
+    if not close.size or not fit.hidden.shape[2] or (unit and degree is None):
         return fit
     hidden, beta, gram = fit.hidden.take(close), fit.beta[close], gram[close]
     d, S, k = hidden.shape
