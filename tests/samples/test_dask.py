@@ -315,6 +315,7 @@ def test_a_cluster_that_disappears_is_an_error(loss, limits, tmp_path):
     started.append(tool("worker", tmp_path, "--no-nanny", "--nthreads", "1"))
     try:
         client = distributed.Client(scheduler_file=str(tmp_path / "scheduler.json"), set_as_default=False)
+        client.wait_for_workers(1, timeout=60)  # what has not come yet has not disappeared
         with dask.config.set({"distributed.comm.timeouts.connect": "2s"}):
             source = samples.dask.open(*chunked(*data(n=20_000)[:2]), client=client)
             threading.Timer(0.5, started[loss == "workers"].kill).start()
