@@ -74,3 +74,10 @@ def test_leading_weights_say_how_many_there_are() -> None:
     assert leading(np.array([1.0, -2.0]), 2) == "+1.0000 -2.0000"
     assert leading_title(3, 2, ("p", "q", "r")) == "w, 2 of 3: p, q"
     assert leading_title(2, 2) == "w"
+
+
+def test_the_linear_part_is_shown_below_the_units():
+    net = wl.Network([[3.0], [4.0]], [[1.0, 2.0]], V=[[0.6, 1.0], [0.8, -1.0]])
+    lines = shown(network_table(net, ("age", "size"), ("low", "high"))).splitlines()
+    assert any(line.split()[:3] == ["V", "low", "1"] and "+0.6000 +0.8000" in line for line in lines)
+    assert any(line.split()[:2] == ["V", "high"] and "+1.0000 -1.0000" in line for line in lines)

@@ -114,8 +114,8 @@ def certify(
     bias, offset = _free(network, bias, offset)
     for name, source in (("y", samples), ("y of heldout", heldout)):
         if source is not None and source.n_outputs != (None if network.a.ndim == 1 else network.n_outputs):
-            columns = source.n_outputs or "no"
-            raise ShapeError(f"{name} has {columns} columns and a the shape {network.a.shape}; they must agree.")
+            columns, fit = source.n_outputs or "no", "y (n,) goes with a (k,), y (n, m) with a (k, m)"
+            raise ShapeError(f"{name} has {columns} columns and a the shape {network.a.shape}; {fit}.")
     if network.a.ndim == 2 or network.V is not None:
         model = Model(bias, network.V is not None, offset)
         return certify_joint(network, samples, model, heldout=heldout, tries=int(tries), rng=generator(rng))

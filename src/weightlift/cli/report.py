@@ -23,7 +23,7 @@ def network_table(
     outputs: tuple[str, ...] | None = None,
     errors: Summary | None = None,
 ) -> Table:
-    """One line a unit, in its normal form and under its number: output weight, bias, length of w, leading entries.
+    """One line a unit, in its normal form and under its number: output weight, bias, length of w, leading entries; then V.
 
     errors: the summary whose standard errors stand beside the estimates, in brackets.
     """
@@ -41,11 +41,17 @@ def network_table(
     for j in range(network.n_units):
         shown = [f"{network.W[i, j]:+.4f}{_beside(known, f'w[{j},{columns[i]}]')}" for i in range(network.n_inputs)]
         outer, bias = (f"{v[j]:.6g}{_beside(known, f'{name}[{j}]')}" for name, v in (("a", a), ("b", network.b)))
-        more = " …" if len(shown) > LIMITS.shown_weights else ""
-        table.add_row(f"{j}", outer, bias, f"{lengths[j]:.6g}", " ".join(shown[: LIMITS.shown_weights]) + more)
+        table.add_row(f"{j}", outer, bias, f"{lengths[j]:.6g}", _leading(shown))
+    for o, v in enumerate(() if network.V is None else network.V.reshape(network.n_inputs, -1).T):
+        label = f"V {outputs[o] if outputs else o}" if several else "V"
+        table.add_row(escape(label), "", "", f"{np.linalg.norm(v):.6g}", _leading([f"{value:+.4f}" for value in v]))
     if known:
         table.caption = "in brackets: standard errors; --summary has all of them, with 95 % intervals"
     return table
+
+
+def _leading(shown: list[str]) -> str:
+    return " ".join(shown[: LIMITS.shown_weights]) + " …" * (len(shown) > LIMITS.shown_weights)
 
 
 def _beside(errors: dict[str, float], name: str) -> str:

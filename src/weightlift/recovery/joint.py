@@ -338,8 +338,8 @@ def _fitted(problem: JointProblem, standard: Standardized, start: Hidden) -> Net
 
 
 def _superfluous(count: int, model: Model) -> Statement:
-    one = "a unit that is on at every row is linear, part of V" if model.linear else "the others give the same function"
-    sentence = f"{count} of the units asked for {'is' if count == 1 else 'are'} not needed: {one}."
+    one = "the others give the same values" + ", and what is on at every row is part of V" * model.linear
+    sentence = f"{count} of the units asked for {'is' if count == 1 else 'are'} not needed on these rows: {one}."
     return Statement(Topic.SUPERFLUOUS, Kind.TESTED, True, sentence, count)
 
 
