@@ -20,7 +20,7 @@ from weightlift import activations, errors
 from weightlift.cli.data import read_table
 from weightlift.network import column_names
 from weightlift.refinement.sgd import checkpoint
-from weightlift.samples.journal import Journal
+from weightlift.samples.journal import HEAD, Journal
 
 NET, BAD = Path("net.safetensors"), errors.FileFormatError
 DEEP_JSON = "[" * 100_000
@@ -210,6 +210,8 @@ def written() -> bytes:
     return Path("k").read_bytes()
 
 
+EMPTY = HEAD.pack(0, 2**60, 0, 0)  # the checksum of nothing is 0
+
 JOURNALS = [
     refused("a journal of text", lambda: journal(b"answers\n"), "not one of this release", BAD),
     refused("a journal of deep JSON", lambda: journal(DEEP_JSON.encode() + b"\n"), "not one of this release", BAD),
@@ -222,6 +224,7 @@ JOURNALS = [
     same("a torn tail is cut", lambda: (len(journal(written()[:-5])), 1)),
     same("a damaged record ends it", lambda: (len(journal(written()[:-1] + b"!")), 1)),
     same("a torn header is begun anew", lambda: (len(journal(written()[:10])), 0)),
+    same("a record without rows that claims 2⁶⁰ outputs", lambda: (len(journal(written() + EMPTY)), 2)),
     same("a record that claims 2⁶⁰ rows", lambda: (len(journal(written() + struct.pack("<QQQQ", 2**60, 1, 0, 0))), 2)),
 ]
 

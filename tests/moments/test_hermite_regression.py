@@ -90,3 +90,17 @@ def test_polynomials_take_whole_numbers(rng):
     X = rng.integers(-3, 4, size=(20, 3))
     for polynomial in (hermite_regression(rows, 2), quadratic_fit(rows, np.eye(3))):
         np.testing.assert_array_equal(polynomial(X), polynomial(X.astype(float)))
+
+
+def test_weights_are_numbers_of_rows(rng):
+    """A row of weight three is that row three times, in the equations and in the polynomial."""
+    truth = wl.teachers.biased(3, 4, rng=0)
+    X, y = wl.draw(truth, 60, noise_std=0.3, rng=1)
+    times = rng.integers(1, 4, size=60)
+    weighted = wl.samples.open(X, y, sample_weight=times.astype(float))
+    repeated = wl.samples.open(np.repeat(X, times, axis=0), np.repeat(y, times))
+    for left, right in zip(weighted.fold(HermiteRegression(3, 2)), repeated.fold(HermiteRegression(3, 2)), strict=True):
+        np.testing.assert_allclose(left, right, rtol=1e-12, atol=1e-12)
+    fits = [hermite_regression(rows, 2).tensor(2) for rows in (weighted, repeated)]
+    np.testing.assert_allclose(*fits, rtol=1e-9, atol=1e-10)
+    assert not np.allclose(fits[0], hermite_regression(wl.samples.open(X, y), 2).tensor(2), rtol=1e-3)

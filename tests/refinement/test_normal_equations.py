@@ -37,8 +37,11 @@ def jacobian(net, X, names):
     return np.stack(columns, axis=1)
 
 
+@pytest.mark.parametrize("narrow", [0, 10**6], ids=["pairs", "one product"])
 @pytest.mark.parametrize("names", SUBSETS)
-def test_normal_equations_are_those_of_the_jacobian(names, as_xp):
+def test_normal_equations_are_those_of_the_jacobian(names, narrow, as_xp, limits):
+    """By pairs of inputs and of slopes, and by the Jacobian itself, whichever the size asks for."""
+    limits("weightlift.refinement.normal_equations", narrow=narrow)
     rng = np.random.default_rng(0)
     X, y, w = rng.normal(size=(60, 4)), rng.normal(size=60), rng.uniform(0.5, 2, size=60)
     data = samples.open(as_xp(X), as_xp(y), sample_weight=as_xp(w))

@@ -13,7 +13,7 @@ import weightlift as wl
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
 from weightlift.rivals import Outcome
-from weightlift.rivals.discrete import discrete_columns, few_levels, few_rows
+from weightlift.rivals.discrete import _groups, discrete_columns, few_levels, few_rows
 
 
 @pytest.mark.parametrize("activation", UNIQUE)
@@ -116,3 +116,13 @@ def test_levels_that_a_network_may_change_sign_between(levels: int, refused: boo
     X = np.column_stack([np.arange(60) % levels, np.arange(60) % 3]).astype(float)
     gauge = Gauge.of(wl.Network(np.array([[1.0, 0.5], [0.3, -1.0]])), bias=True, offset=False)
     assert (few_levels(X, gauge) is not None) == refused
+
+
+def test_of_three_alike_units_any_two_may_change_places() -> None:
+    """Units that differ along a discrete column alone are one group; of three, each pair of them is another."""
+    X = np.random.default_rng(0).standard_normal((60, 2))
+    X[:, 1] = np.arange(60) % 3
+    for k in (2, 3):
+        net = wl.Network(np.stack([np.ones(k), np.arange(float(k))]), np.ones(k), np.zeros(k))
+        found = [tuple(units.tolist()) for units, _, _ in _groups(X, net, np.array([False, True]), 1e-9)]
+        assert found == [(0, 1)] if k == 2 else sorted(found) == [(0, 1), (0, 1, 2), (0, 2), (1, 2)]

@@ -110,7 +110,7 @@ class Journal:
             return None
         n, m, checksum, anew = HEAD.unpack(head)
         size = 8 * n * (self.n_inputs + m)
-        if size > os.fstat(self._file.fileno()).st_size:
+        if not n or not m or size > os.fstat(self._file.fileno()).st_size:
             return None
         body = self._file.read(size)
         if len(body) < size or zlib.crc32(body) != checksum:
