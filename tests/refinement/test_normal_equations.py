@@ -134,3 +134,16 @@ def test_pairs_stand_in_the_order_of_the_upper_triangle(q, host, monkeypatch, rn
     monkeypatch.setattr("weightlift.refinement.normal_equations.on_host", lambda device: host)
     i, j = np.triu_indices(q)
     np.testing.assert_array_equal(_pairs(left, right), left[:, i] * right[:, j])
+
+
+@pytest.mark.parametrize("offset", [False, True])
+def test_weights_of_a_projection_are_numbers_of_rows(offset, rng):
+    truth = network(rng, "relu")
+    X, y = wl.draw(truth, 60, noise_std=0.5, rng=1)
+    times = rng.integers(1, 4, size=60)
+    sources = [samples.open(X, y, sample_weight=times * 1.0), samples.open(np.repeat(X, times, axis=0), np.repeat(y, times))]
+    left, right = (project_outputs(source, Students.of(truth), offset=offset).network(0) for source in sources)
+    np.testing.assert_allclose(left.a, right.a, rtol=1e-10)
+    np.testing.assert_allclose(left.c, right.c, rtol=1e-10)
+    plain = project_outputs(samples.open(X, y), Students.of(truth), offset=offset).network(0)
+    assert not np.allclose(left.a, plain.a, rtol=1e-3)
