@@ -61,3 +61,13 @@ def test_the_error_of_answers_is_that_of_many_places():
         errors = np.abs(oracle(X) - truth.predict(X))
         assert errors.max() <= 2 * probe.bounds(X).max()
         assert probe.noise() < 40 * errors.max()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_answers_of_nothing_do_not_hide_how_the_others_are_rounded(seed):
+    """Few units, no offset: of six answers some are 0, which lies on every grid."""
+    rng = np.random.default_rng(seed)
+    truth = wl.Network(rng.standard_normal((6, 2)), rng.standard_normal(2), activation="relu")
+    found = wl.extract(lambda X: np.round(truth.predict(X), 6), 6, rng=seed)
+    assert found.quantum == "6 decimal places"
+    assert found.certificate.status is wl.Status.STATISTICAL

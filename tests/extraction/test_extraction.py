@@ -127,3 +127,13 @@ def test_answers_that_change_are_explained():
         found = wl.extract(oracle, 6, n_units=4, budget=600)
         assert not found.certificate
         assert any(words in reason for reason in found.certificate.reasons)
+
+
+def test_a_budget_that_leaves_no_fresh_row_is_said():
+    """Derivatives may spend all of it."""
+    truth = network(3, 4, 0, "tanh")
+    for budget in range(35, 60):
+        found = wl.extract(lambda X: np.round(truth.predict(X), 3), 3, n_units=4, activation="tanh", budget=budget)
+        assert found.queries <= budget
+        assert not found.certificate
+        assert found.certificate.reasons

@@ -102,7 +102,7 @@ def _extracted(box: Oracle, request: ExtractionRequest, began: float) -> Extract
         found = _found(probe, request)
     except BudgetError as error:
         found = from_nothing(probe, request.activation or activations.get("relu"), f"The budget is spent: {error}")
-    found, certificate, fresh = _proved(found, probe, request)
+    found, certificate, fresh = _proved(found if len(found.xi) > 1 else _without_fresh_rows(found, probe), probe, request)
     network = found.estimate.network(request.frame)
     if not found.explained and (change := changed(box, probe)):
         certificate = certificate.refused(change)
@@ -122,6 +122,13 @@ def _extracted(box: Oracle, request: ExtractionRequest, began: float) -> Extract
         found.notes,
         _unseen(found, probe, request),
     )
+
+
+def _without_fresh_rows(found: Found, probe: Probe) -> Found:
+    """Beside all that was asked, where the budget left no row that is fresh."""
+    X, Y = probe.oracle.rows
+    note = "The budget was spent before a fresh row could be asked; raise it."
+    return replace(found, xi=probe.frame.into(X), Y=Y, explained=False, notes=(*found.notes, note), spent=True)
 
 
 def _proved(found: Found, probe: Probe, request: ExtractionRequest) -> tuple[Found, Certificate, Samples]:
