@@ -97,8 +97,8 @@ def _extracted(box: Oracle, request: ExtractionRequest, began: float) -> Extract
     probe, noise = first_look(box, request.frame, request.rng)
     if noise:
         return _of_noisy(probe, request, noise, began)
-    probe = probe.calibrated(request.rng) if probe.quantum.coarse else probe
     try:
+        probe = probe.calibrated(request.rng) if probe.quantum.coarse else probe
         found = _found(probe, request)
     except BudgetError as error:
         found = from_nothing(probe, request.activation or activations.get("relu"), f"The budget is spent: {error}")
