@@ -4,6 +4,7 @@ import numpy as np
 from tests.extraction.boxes import error, network
 
 import weightlift as wl
+from weightlift.extraction.probe import AnswerGrid
 
 
 def test_inputs_that_are_shifted_and_scaled():
@@ -33,3 +34,12 @@ def test_an_oracle_that_changes_its_argument_does_no_harm():
         return y
 
     assert error(wl.extract(rude, 6).network, truth) < 1e-9
+
+
+def test_steps_are_not_taken_for_rounding():
+    """Whole numbers below a hundred are a function's own: within half of one all that is linear would explain them."""
+    X = np.random.default_rng(0).standard_normal((6, 3))
+    assert not AnswerGrid.of(np.floor(3 * X)).coarse
+    assert AnswerGrid.of(np.floor(3000 * X)).name == "0 decimal places"
+    assert AnswerGrid.of(np.round(3 * X, 3)).name == "3 decimal places"
+    assert not wl.extract(lambda X: np.floor(X.sum(axis=1)), 3).certificate

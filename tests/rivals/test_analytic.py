@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -70,3 +71,14 @@ def test_a_sine_repeats_and_its_certificate_says_so(seed):
     assert certificate.locate(truth)[0].all()
     assert not certificate.locate(replace(truth, b=truth.b + 0.5 * np.pi))[0].any()
     assert not certificate.locate(replace(truth, a=-truth.a))[0].any()
+
+
+def test_an_odd_activation_of_the_users_own_is_asked_to_say_so() -> None:
+    bent = partial(activations.custom, "bent", lambda z: z / (1 + z * z) ** 0.5, lambda z: (1 + z * z) ** -1.5, analytic=True)
+    rng = np.random.default_rng(0)
+    X, W, b = rng.standard_normal((150, 4)), rng.standard_normal((4, 2)), rng.standard_normal(2)
+    silent, said = (Network(W, [1.0, -0.7], b, 0.0, phi) for phi in (bent(), bent(reflection=(-1.0, ()))))
+    refused = certify(silent, X, silent.predict(X))
+    assert refused.status is Status.AMBIGUOUS
+    assert any("`reflection`" in sentence for sentence in refused.reasons)
+    assert certify(said, X, said.predict(X)).status is Status.EXACT

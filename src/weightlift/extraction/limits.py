@@ -14,6 +14,7 @@ class Limits:
     # how answers are rounded
     decimals: int = 12  # decimal places that are looked for; beyond them float64 has too few digits left to tell
     few: int = 3  # answers other than 0 that must agree on a format before it is believed: by chance one in 10¹² and fewer do
+    steps: float = 100.0  # largest answer over the grid: of two digits nothing tells rounding from steps
     places: int = 4  # at which the error of coarse answers is looked at, and
     points: int = 6  # answers at each of them
     short: float = 1e-4  # length of their line over the inputs' scale

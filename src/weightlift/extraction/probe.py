@@ -29,7 +29,7 @@ class AnswerGrid:
 
     @classmethod
     def of(cls, Y: np.ndarray) -> AnswerGrid:
-        """The coarsest grid that holds all answers."""
+        """The coarsest grid that holds all answers; one that is coarse beside them is the function's own steps."""
         values = np.unique(Y[np.isfinite(Y) & (Y != 0)])
         if len(values) < LIMITS.few:
             return cls()
@@ -39,7 +39,8 @@ class AnswerGrid:
             if np.abs(values).max() / grid < 2.0**46 and bool(
                 (np.abs(scaled - np.round(scaled)) <= 4e-16 * np.abs(scaled)).all()
             ):
-                return cls(f"{places} decimal places", 2.0**-53, grid / 2)
+                rounded = np.abs(values).max() >= LIMITS.steps * grid
+                return cls(f"{places} decimal places", 2.0**-53, grid / 2) if rounded else cls()
         with np.errstate(over="ignore"):
             for name, kind, unit in FORMATS:
                 if bool((values.astype(kind).astype(float) == values).all()):

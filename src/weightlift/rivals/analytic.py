@@ -53,8 +53,10 @@ def _units_of_function(net: Network, *, biased: bool) -> tuple[Outcome, str]:
         return Outcome.NONE_FOUND, (
             f"Its units are unique up to multiples of {abs(beta):.4g} in the biases, by which φ repeats; tested, not proved."
         )
+    mirrored = abs(alpha + 1.0) <= LIMITS.flat and abs(beta) <= LIMITS.flat and phi.reflection is None
     return Outcome.FOUND, (
         f"φ({alpha:.4g} t + {beta:.4g}) is a multiple of φ(t) up to a polynomial: other units have the same function."
+        + " A φ that is even or odd up to a polynomial says so by `reflection`, and is then unique up to that." * mirrored
     )
 
 

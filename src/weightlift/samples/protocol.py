@@ -18,7 +18,7 @@ Sums = tuple[Array, ...]
 
 def check_source(samples: Any) -> None:
     """ArgumentError for rows that were not opened: arrays, files, networks."""
-    if not hasattr(type(samples), "fold"):
+    if isinstance(samples, type) or not hasattr(samples, "fold"):
         raise ArgumentError(f"samples must be rows as samples.open gives them, not {type(samples).__name__}.")
 
 
