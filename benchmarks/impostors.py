@@ -53,12 +53,15 @@ def case(seed: int) -> dict[str, Any]:
     began = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = wl.extract(oracle, d, activation=asked, budget=budget, rng=seed, **width)
+        told = {"seed": seed, "kind": names[kind], "asked": asked}
+        try:
+            found = wl.extract(oracle, d, activation=asked, budget=budget, rng=seed, **width)
+        except wl.errors.OracleError as error:  # a box that is constant where it is asked
+            refused = {"status": "refused", "certified": False, "cut": False, "queries": 0, "units": 0}
+            return {**told, **refused, "reasons": str(error), "seconds": time.process_time() - began}
     reasons = " ".join(found.certificate.reasons)
     return {
-        "seed": seed,
-        "kind": names[kind],
-        "asked": asked,
+        **told,
         "status": found.certificate.status.name,
         "certified": bool(found.certificate) or bool(len(found.certificate.certified_units)),
         "cut": "budget is spent" in reasons,
