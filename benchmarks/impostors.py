@@ -29,7 +29,7 @@ Function = Callable[[np.ndarray], np.ndarray]
 
 SMOOTH = ("tanh", "gelu", "sigmoid", "silu", "softplus", "erf", "sine", "elu")  # asked for in turn
 SAME = ({"relu", "leaky_relu", "absolute"}, {"tanh", "sigmoid"})  # one is the other, with a linear part or an offset
-TRIED_BY_AUTO = {"relu", "tanh", "sigmoid", "gelu", "silu", "softplus", "erf", "sine"}
+TRIED_BY_AUTO = {"relu", "tanh", "sigmoid", "gelu", "silu", "softplus", "erf", "sine", "elu", "squared_relu"}
 ELSEWHERE: dict[str, Function] = {  # φ outside of the catalogue
     "arctan": np.arctan,
     "softsign": lambda z: z / (1 + np.abs(z)),
