@@ -28,6 +28,18 @@ def test_no_certificate_is_false(name: str) -> None:
     assert name != "control" or told["right"]
 
 
+@pytest.mark.parametrize(
+    ("name", "seed"),
+    [
+        ("quantised", 900318),  # two units that cancel, in whose place a second could split the first
+        ("rotated_lattice", 900408),  # half of a dual vector that is whole on the rows that were looked at
+        ("quantised_line", 930039),  # a unit reflected, beside units that two rows leave open and that take up the square
+    ],
+)
+def test_instances_that_were_false_once(name: str, seed: int) -> None:
+    assert not judged(name, seed)["FALSE"]
+
+
 def test_a_unit_in_which_two_networks_differ_may_not_be_certified() -> None:
     rng = np.random.default_rng(0)
     X, W = rng.standard_normal((80, 3)), rng.standard_normal((3, 2))

@@ -53,6 +53,7 @@ class Bases:
     missed: int = 0  # rows outside the flat
     codimension: int = 0
     units: tuple[int, ...] = ()  # coordinates that the flat's equations involve
+    outside: np.ndarray | None = None  # (n,) which rows are not of the flat
 
     def undecided(self, q: int) -> bool:
         """Whether a network may have other pieces at the rows outside the flat: they are no more than its coordinates there."""
@@ -72,9 +73,9 @@ def disjoint_bases(slopes: Slopes, wanted: int) -> Bases:
     for found in range(wanted):
         used, equations = _basis(slopes, order)
         if equations.shape[1]:
-            outside = slopes.times(equations, np.arange(len(slopes.B))).any(axis=1)
+            outside = np.asarray(slopes.times(equations, np.arange(len(slopes.B))).any(axis=1))
             units = np.flatnonzero(equations[: slopes.B.shape[1]].any(axis=1))
-            return Bases(found, int(outside.sum()), int(equations.shape[1]), tuple(units.tolist()))
+            return Bases(found, int(outside.sum()), int(equations.shape[1]), tuple(units.tolist()), outside)
         order = np.delete(order, used)
     return Bases(wanted)
 

@@ -139,7 +139,8 @@ def pieces_beside_linear(samples: Samples, X: np.ndarray, gauge: Gauge, alpha: f
     candidates = _listed(pieces)
     if candidates is None or Exchange.of(pieces, pieces.units, candidates, few=False).C.shape[1]:
         return (Finding(Outcome.UNEXAMINED, "Other kinks may have the same pieces on these rows beside a linear part."),)
-    return (_undecided(gauge, bases, needed) or _proof(pieces, candidates, bases, needed, ""),)
+    alone = _undecided(gauge, bases, needed)
+    return (alone, *_beside_open(pieces, bases)) if alone else (_proof(pieces, candidates, bases, needed, ""),)
 
 
 def pieces_below(samples: Samples, X: np.ndarray, gauge: Gauge, ceiling: float) -> Finding | None:
@@ -187,7 +188,7 @@ def _judged(samples: Samples, pieces: Pieces, candidates: np.ndarray, bases: Bas
     exchange = Exchange.of(pieces, pieces.units, candidates)
     gauge, left = pieces.gauge, exchange.C.shape[1]
     alone = _undecided(gauge, bases, needed)
-    doubts = () if alone is None else (alone,)
+    doubts = () if alone is None else (alone, *_beside_open(pieces, bases))
     if left > LIMITS.extras:
         units = tuple(u for u, c in zip(exchange.units, np.abs(exchange.C).max(axis=1), strict=True) if c > LIMITS.same)
         sentence = f"The rows leave {left} other sides to {named(gauge, units)}, too many to be tried. Give rows elsewhere."
@@ -210,6 +211,14 @@ def _undecided(gauge: Gauge, bases: Bases, needed: int) -> Finding | None:
         limit=float((needed - 1) * bases.codimension + 1),
         units=bases.units,
     )
+
+
+def _beside_open(pieces: Pieces, bases: Bases) -> tuple[Finding, ...]:
+    """Units that may have other kinks on the flat, beside those that rows outside of it leave open: as beside loose ones."""
+    assert bases.outside is not None
+    B = pieces.B[~bases.outside]
+    tight = np.setdiff1d(pieces.units, bases.units)
+    return _open_beside_loose(replace(pieces, B=B, different=distinct(B)), tight)[0] if len(B) else ()
 
 
 def _proof(pieces: Pieces, candidates: np.ndarray, bases: Bases, needed: int, open_end: str) -> Finding:
