@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cache
 
 import numpy as np
 import scipy.sparse.csgraph
@@ -125,12 +126,20 @@ def _sizes(network: Network) -> tuple[float, np.ndarray]:
 
     By quadrature: of a sine with a large ‖w‖ the first Hermite coefficients vanish, and the variance does not.
     """
-    z, weights = np.polynomial.hermite_e.hermegauss(VARIANCE_NODES)
+    z, weights = _variance_rule()
     values = network.activation(np.outer(z, np.linalg.norm(network.W, axis=0)))  # (nodes, k)
     mean = weights @ values / weights.sum()
     sizes = np.abs(network.a) * np.sqrt(weights @ (values - mean) ** 2 / weights.sum())
     largest = float(sizes.max())
     return largest, sizes / largest if largest > 0 else sizes
+
+
+@cache
+def _variance_rule() -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and weights, computed once: they take longer than the sizes themselves."""
+    z, weights = np.polynomial.hermite_e.hermegauss(VARIANCE_NODES)
+    z.flags.writeable = weights.flags.writeable = False
+    return z, weights
 
 
 def _gaps(network: Network) -> tuple[np.ndarray, np.ndarray]:

@@ -14,6 +14,11 @@ from weightlift.errors import ArgumentError
 from weightlift.namespaces import Array, array_namespace, device, float64_bits
 
 GAMMA = 0x9E3779B97F4A7C15  # ⌊2⁶⁴/golden ratio⌋, the increment of a Weyl sequence
+MIXING = (  # the masks make the shifts logical
+    (30, 0x3FFFFFFFF, -0x40A7B892E31B1A47),
+    (27, 0x1FFFFFFFFF, -0x6B2FB644ECCEEE15),
+    (31, 0x1FFFFFFFF, None),
+)
 UNIT = 2.0**-53  # 53 bits of a key become a number in [0, 1)
 
 
@@ -46,10 +51,14 @@ def intervals(fractions: tuple[float, ...]) -> list[tuple[float, float]]:
 
 
 def _mix(z: Array) -> Array:
-    """The finalizer of SplitMix64 in wrapping int64 arithmetic, its multipliers as signed numbers."""
-    z = (z ^ ((z >> 30) & 0x3FFFFFFFF)) * -0x40A7B892E31B1A47  # the masks make the shifts logical
-    z = (z ^ ((z >> 27) & 0x1FFFFFFFFF)) * -0x6B2FB644ECCEEE15
-    return z ^ ((z >> 31) & 0x1FFFFFFFF)
+    """The finalizer of SplitMix64 in wrapping int64 arithmetic, its multipliers as signed numbers; z is overwritten."""
+    for shift, mask, factor in MIXING:
+        high = z >> shift
+        high &= mask
+        z ^= high
+        if factor is not None:
+            z *= factor
+    return z
 
 
 def _signed(value: int) -> int:
