@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 ZERO = "a zero is added or taken away"
-CUBE = "the tensors are cubes, the matrices square"
 SAME: dict[tuple[str, str, str], str] = {  # file, before, after
     (
         "certificate/precision.py",
         "V[:, :, None] + t * V[:, None, :]",
         "V[:, :, None] - t * V[:, None, :]",
     ): "t is 1 and −1",
-    ("decomposition/joint_diagonalization.py", "A.shape[1]", "A.shape[2]"): CUBE,
     ("refinement/gauss_newton.py", "np.inf + 0.0 * xp.ones_like(risks)", "np.inf - 0.0 * xp.ones_like(risks)"): ZERO,
     ("refinement/normal_equations.py", "y + 0.0 * block.y[:, None]", "y - 0.0 * block.y[:, None]"): ZERO,
 }
