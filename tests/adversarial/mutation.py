@@ -1,14 +1,15 @@
 """Whether the tests would notice a wrong formula: signs flipped, factors dropped, indices shifted, one at a time.
 
-    python -m tests.adversarial.mutation --per-room 50 --out mutants.jsonl      a sample, spread evenly over rooms and files
+    python -m tests.adversarial.mutation --per-room 50 --out mutants.jsonl      a sample, as many places of every room
     python -m tests.adversarial.mutation --again mutants.jsonl --seconds 60     those that survived, against more tests
 
 A first run of the rooms' tests, not the slow ones, notes which of them reach which line and how long each takes. Every mutant
 is then a forked process that knows the package and the tests already, and in which the functions of one module have the code
 of a syntax tree that differs in one place (where that place belongs to no function, and with --again, all is imported anew). It
-runs the tests that reach the place, shortest first, until one fails. A mutant is killed by a failing test, an error or its
-limit of CPU time; the others are printed. Controls are such processes without a change: no test may fail in them. A run that
-was stopped goes on where the file of its results ends.
+runs the tests that reach the place, those of its own file first and the shortest of them, until one fails. A mutant is killed
+by a failing test, an error or its limit of CPU time; the others are printed. Those that compute the same (`equivalent.py`,
+each with its reason) are no kills, and the share is given with and without them. Controls are such processes without a change:
+no test may fail in them. A run that was stopped goes on where the file of its results ends.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ import gc
 import importlib
 import importlib.abc
 import importlib.util
-import itertools
 import json
 import math
 import multiprocessing
@@ -35,6 +35,7 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
+from tests.adversarial.equivalent import reason
 from tests.adversarial.mutants import ROOT, SOURCE, Mutant, mutant, mutated, places, sites
 from tests.adversarial.reached import QUIET, Reached, quietly, record, test_files
 
@@ -87,7 +88,7 @@ def main() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--per-room", type=int, default=50, help="mutants of a room, its files in turn; 0: all")
+    parser.add_argument("--per-room", type=int, default=50, help="mutants of a room, at random; 0: all")
     parser.add_argument("--rooms", nargs="*", default=list(ROOMS))
     parser.add_argument("--tests", nargs="*", help="files or folders of tests; by default those that may know the rooms")
     parser.add_argument("--most", type=float, default=math.inf, help="seconds of CPU time for the tests of one file")
@@ -104,14 +105,10 @@ def _options() -> argparse.Namespace:
 def _sample(options: argparse.Namespace, rng: random.Random) -> list[Mutant]:
     chosen = []
     for room in options.rooms:
-        files = defaultdict(list)
-        for place in places(room):
-            files[place[1]].append(place)
-        print(f"{room}: {sum(map(len, files.values()))} places", flush=True)
-        for found in files.values():
-            rng.shuffle(found)
-        turns = [place for turn in itertools.zip_longest(*files.values()) for place in turn if place is not None]
-        chosen += [mutant(*place) for place in turns[: options.per_room or None]]
+        found = places(room)
+        print(f"{room}: {len(found)} places", flush=True)
+        rng.shuffle(found)
+        chosen += [mutant(*place) for place in found[: options.per_room or None]]
     return chosen
 
 
@@ -122,21 +119,29 @@ def _survivors(path: Path) -> list[Mutant]:
 
 
 def _tests_of(mutant: Mutant, reached: Reached, most: float) -> list[tuple[str, float]]:
-    """The tests that reach the place with their seconds, the shortest first, as many as the time allows.
+    """The tests that reach the place with their seconds, as many as the time allows: of its own file first, the shortest first.
 
     A place that runs when its file is imported is reached by all that reach the file.
     """
     span = {(mutant.path, line) for line in range(mutant.line, mutant.last + 1)}
     if _imported(mutant):
         span = {place for _, lines in reached.values() for place in lines if place[0] == mutant.path}
-    found = sorted((seconds, test) for test, (seconds, lines) in reached.items() if span & lines)
+    own = _own_tests(mutant.path)
+    found = sorted((not test.startswith(own), seconds, test) for test, (seconds, lines) in reached.items() if span & lines)
     chosen, total = [], 0.0
-    for seconds, test in found:
+    for _, seconds, test in found:
         total += seconds
         if chosen and total > most:
             break
         chosen.append((test, seconds))
     return chosen
+
+
+def _own_tests(path: str) -> str:
+    """How the names of the tests of a file begin."""
+    place = Path(path)
+    name = place.parent.name if place.stem == "__init__" else place.stem
+    return f"tests/{place.parent}/test_{name}.py::"
 
 
 def _imported(mutant: Mutant) -> bool:
@@ -263,17 +268,29 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 def _print(results: list[dict[str, Any]]) -> None:
     controls = [r for r in results if r["kind"] == CONTROL]
     results = [r for r in results if r["kind"] != CONTROL]
-    rooms: dict[str, list[str]] = defaultdict(list)
+    rooms: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for result in results:
-        rooms[result["room"]].append(result["fate"])
-    for room, fates in [*rooms.items(), ("all", [r["fate"] for r in results])]:
-        n, killed = len(fates), sum(fate in ("killed", "hung") for fate in fates)
-        low, high = _interval(killed, n)
-        print(f"{room:<32} {killed:>4} of {n:>4} killed, {100 * killed / max(1, n):.1f} % ({100 * low:.1f}–{100 * high:.1f})")
+        rooms[result["room"]].append(result)
+    for room, found in [*rooms.items(), ("all", results)]:
+        killed = sum(_is_killed(r) for r in found)
+        same = sum(not _is_killed(r) and reason(r) is not None for r in found)
+        all_, others = _share(killed, len(found)), _share(killed, len(found) - same)
+        print(f"{room:<32} {all_}; without {same} that compute the same, {others}")
     print(f"controls: {sum(r['fate'] == 'survived' for r in controls)} of {len(controls)} pass")
     for r in sorted(results, key=lambda r: (r["path"], r["line"])):
-        if r["fate"] not in ("killed", "hung"):
-            print(f"  {r['path']}:{r['line']} {r['fate']} [{r['kind']}, {r['tests']} tests] {r['before']}  ->  {r['after']}")
+        if not _is_killed(r):
+            remark = f"  (the same: {why})" if (why := reason(r)) else ""
+            where = f"{r['path']}:{r['line']} {r['fate']} [{r['kind']}, {r['tests']} tests]"
+            print(f"  {where} {r['before']}  ->  {r['after']}{remark}")
+
+
+def _is_killed(result: dict[str, Any]) -> bool:
+    return result["fate"] in ("killed", "hung")
+
+
+def _share(killed: int, n: int) -> str:
+    low, high = _interval(killed, n)
+    return f"{killed} of {n} killed, {100 * killed / max(1, n):.1f} % ({100 * low:.1f}–{100 * high:.1f})"
 
 
 def _interval(killed: int, n: int) -> tuple[float, float]:

@@ -8,7 +8,7 @@ from tests.certificate.planted import problem
 
 from weightlift import draw, samples
 from weightlift.certificate import Status, certify
-from weightlift.certificate.heldout import disagreement_bound
+from weightlift.certificate.heldout import HeldOut, Occurring, disagreement_bound
 
 
 def test_held_out_rows_bound_the_disagreement() -> None:
@@ -32,3 +32,20 @@ def test_copies_of_fitted_rows_are_not_held_out() -> None:
     fresh, z = draw(truth, 30, rng=9)
     both = certify(truth, X, y, heldout=(np.vstack([X[:50], fresh]), np.append(y[:50], z)))
     assert both.heldout_rows == 30
+
+
+@pytest.mark.parametrize(("times", "holds"), [(1.5, True), (1.7, False)])
+def test_larger_residuals_on_held_out_rows_are_a_surprise(times: float, holds: bool) -> None:
+    """A hundred rows with an excess kurtosis of 0.3: the limit is 1 + 4 √(2.3/100) = 1.607."""
+    found = HeldOut(rows=100, square=times * 0.25).surprise(0.25, 0.3)
+    assert found is not None
+    assert found.holds is holds
+    assert ("no larger" in found.sentence) is holds
+    assert ("give more rows" in found.sentence) is not holds
+    assert f"{times:.2g} of the mean square" in found.sentence
+    assert HeldOut().surprise(0.25, 0.3) is None
+
+
+def test_a_key_occurs_if_it_does_in_some_block() -> None:
+    parts = (np.array([True, False, False]),), (np.array([False, True, False]),)
+    assert Occurring(np.arange(3)).merge(*parts)[0].tolist() == [True, True, False]

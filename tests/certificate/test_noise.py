@@ -40,3 +40,11 @@ def test_enclosing_ellipsoid_of_points_in_a_plane(seed: int) -> None:
         points = size * rng.standard_normal((6, 2)) @ rng.standard_normal((2, 40)) * np.logspace(0, -10, 6)[:, None]
         R = enclosing(np.eye(6), points)
         assert (points * np.linalg.solve(R, points)).sum(axis=0).max() <= 1.0
+
+
+def test_an_enclosing_ellipsoid_of_points_alone_touches_the_farthest(seed: int) -> None:
+    """Beside an ellipsoid that is next to nothing: more points than dimensions, all inside and the farthest on the boundary."""
+    points = np.random.default_rng(seed).standard_normal((3, 7)) * [[1.0], [10.0], [0.1]]
+    region = enclosing(1e-24 * np.eye(3), points)
+    sizes = (points * np.linalg.solve(region, points)).sum(axis=0)
+    np.testing.assert_allclose(sizes.max(), 1.0, rtol=1e-6)

@@ -8,7 +8,7 @@ from tests.certificate.regularity import known, tanh_problem
 
 from weightlift import Network, Status, certify, draw, samples, teachers
 from weightlift.certificate.limits import LIMITS
-from weightlift.certificate.significance import _within, chance, losses, without
+from weightlift.certificate.significance import _within, chance, differences, losses, without
 from weightlift.evidence.gauge import Gauge
 from weightlift.refinement.gauss_newton import gauss_newton
 
@@ -78,3 +78,19 @@ def test_units_beside_fewer_others_are_within_their_regions_or_not(seed):
     moved = Network(narrower.W + [[0.0, 1e-3]] * 3, narrower.a, narrower.b, activation="softplus")
     np.testing.assert_array_equal(_within(gauge, kept, moved, np.stack([small])), [True, False])
     np.testing.assert_array_equal(_within(gauge, kept, moved, np.stack([small, large])), [True, True])
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_differences_and_sums_are_in_their_own_standard_errors(scaled: bool, seed: int) -> None:
+    """δᵀ(T C Tᵀ)⁻¹δ of δ = v₁ ∓ t v₀ = T v, with a covariance between the units; none of pairs that are plainly apart."""
+    rng = np.random.default_rng(seed)
+    A, V, at = rng.standard_normal((9, 4)), rng.standard_normal((2, 2)), np.arange(4).reshape(2, 2)
+    C = A.T @ A
+    found = list(differences(V, at, (C, 9.0 * C), 1e9, scaled=scaled))
+    ratio = float(np.linalg.norm(V[1]) / np.linalg.norm(V[0])) if scaled else 1.0
+    assert [pair for _, pair in found] == [(0, 1), (0, 1)]
+    for (value, _), t in zip(found, (ratio, -ratio), strict=True):
+        T = np.hstack([-t * np.eye(2), np.eye(2)])
+        delta = T @ V.ravel()
+        assert value == pytest.approx(float(delta @ np.linalg.solve(T @ C @ T.T, delta)) / 9.0)
+    assert not list(differences(V, at, (C,), 0.0, scaled=scaled))

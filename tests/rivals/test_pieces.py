@@ -11,6 +11,7 @@ from weightlift.refinement.gauss_newton import gauss_newton
 from weightlift.risk import Students
 from weightlift.rivals import Outcome
 from weightlift.rivals.analytic import identity
+from weightlift.rivals.pieces import _new_on, _units, polynomials
 
 
 def interpolating(truth: wl.Network, X: np.ndarray, rng: np.random.Generator, starts: int = 12) -> list[wl.Network]:
@@ -101,3 +102,27 @@ def test_units_that_cancel_are_not_counted(seed: int) -> None:
     assert "of at most 1 relu unit" in certificate.headline
     apart = wl.Network([[4.0, -0.9, -0.5]], [-1.0, 1.0, -1.0], [1.5, -0.7, -0.7])
     assert "of at most 1 relu unit" not in wl.certify(apart, X, apart.predict(X), bias=True).headline
+
+
+def test_units_are_read_from_their_polynomials(seed: int) -> None:
+    """vvᵀ of every unit has v as its only eigenvector, up to sign; a sum of two has none, and ReLU's is v itself."""
+    rng = np.random.default_rng(seed)
+    for activation in ("relu", "squared_relu"):
+        net = wl.Network(rng.standard_normal((3, 2)), [2.0, -0.5], rng.standard_normal(2), 0.0, activation)
+        solved = _units(polynomials(net), net, 1e-9)
+        assert solved is not None
+        V, signs = solved
+        squared = activation == "squared_relu"
+        own = np.vstack([net.W, net.b]).T * (np.sqrt(np.abs(net.a)) if squared else net.a)[:, None]
+        np.testing.assert_allclose(V * np.where((V * own).sum(axis=1) < 0, -1.0, 1.0)[:, None], own, atol=1e-9)
+        np.testing.assert_array_equal(signs, [1.0, -1.0] if squared else [1.0, 1.0])
+        assert (_units(polynomials(net).sum(axis=0, keepdims=True), net, 1e-9) is None) == squared
+
+
+def test_new_sides_on_a_few_cells() -> None:
+    """By hand: on two cells that only one unit sees each, both may be one's; a third that both see leaves nothing new."""
+    two, three = np.eye(2), np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    np.testing.assert_array_equal(_new_on(two, 0.0), [[True], [True]])
+    np.testing.assert_array_equal(_new_on(two, 0.5), [[False, True], [False, True]])
+    for B, alpha in ((two, -1.0), (three, 0.0), (three, -1.0)):
+        assert _new_on(B, alpha).shape == (len(B), 0)

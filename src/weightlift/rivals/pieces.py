@@ -87,7 +87,7 @@ def ratio(network: Network) -> float | None:
 
 
 def polynomials(net: Network) -> np.ndarray:
-    """(k, m) coefficients of a z or a z², the constant last."""
+    """(k, m) entries of a v or a vvᵀ, v = (w, b), on and above the diagonal: what z or z² consists of, the constant last."""
     V = np.vstack([net.W, net.b])
     if net.activation.degree == 1:
         return np.asarray((net.a * V).T)
@@ -449,8 +449,8 @@ def _units(theta: np.ndarray, net: Network, tolerance: float) -> tuple[np.ndarra
         return theta, np.ones(len(theta))
     upper = np.triu_indices(d + 1)
     M = np.zeros((len(theta), d + 1, d + 1))
-    M[:, upper[0], upper[1]] = theta
-    values, vectors = np.linalg.eigh((M + M.transpose(0, 2, 1)) / 2)
+    M[:, upper[0], upper[1]] = M[:, upper[1], upper[0]] = theta
+    values, vectors = np.linalg.eigh(M)
     size = np.abs(values)
     last = np.argmax(size, axis=1)
     rows = np.arange(len(theta))
