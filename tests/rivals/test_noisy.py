@@ -10,7 +10,7 @@ import weightlift as wl
 from weightlift import samples
 from weightlift.evidence.gauge import Gauge
 from weightlift.refinement.gauss_newton import gauss_newton
-from weightlift.rivals import Outcome, examine_noisy
+from weightlift.rivals import Bar, Outcome, examine_noisy
 
 
 def rivals_of(net: wl.Network, X: np.ndarray, y: np.ndarray, sigma: float) -> list[wl.Network]:
@@ -19,7 +19,7 @@ def rivals_of(net: wl.Network, X: np.ndarray, y: np.ndarray, sigma: float) -> li
     fit = gauss_newton(source, net, free=gauge.free.names).network
     gauge = Gauge.of(fit, bias=gauge.free.b, offset=False)
     ceiling = float(((fit.predict(X) - y) ** 2).sum()) + 60 * sigma**2
-    found = examine_noisy(source, gauge, ceiling)
+    found = examine_noisy(source, gauge, Bar(ceiling))
     assert all(f.outcome in (Outcome.FOUND, Outcome.UNEXAMINED) for f in found)
     for finding in found:
         for rival in finding.rivals:

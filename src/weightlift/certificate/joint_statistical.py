@@ -24,7 +24,7 @@ from weightlift.evidence.stacked import Stacked
 from weightlift.namespaces import array_namespace, as_like
 from weightlift.network import Network
 from weightlift.refinement.variable_projection import Hidden, Model, variable_projection
-from weightlift.rivals import Finding, Outcome, examine_noisy
+from weightlift.rivals import Bar, Finding, Outcome, examine_noisy
 from weightlift.rivals.reflected import _nearest
 from weightlift.samples import Block, Samples
 
@@ -77,8 +77,11 @@ class NoisyCase:
     @property
     def margin(self) -> float:
         """By how much Σ w ‖r‖² of a rival may exceed the network's own."""
-        noise, k = self.form.noise, self.blank.network.n_units
-        return (LIMITS.rival + 2 * math.log(2) * k) * float(np.linalg.eigvalsh(noise)[-1])
+        return self.odds * float(np.linalg.eigvalsh(self.form.noise)[-1])
+
+    @property
+    def odds(self) -> float:
+        return LIMITS.rival + 2 * math.log(2) * self.blank.network.n_units
 
     def rivals(self, claim: Certificate, rng: np.random.Generator, margin: float) -> tuple[Statement, ...]:
         own = self.form.information.rss
@@ -114,8 +117,8 @@ class NoisyCase:
         findings: list[Finding] = []
         if self.form.information.rows > gauge.size + LIMITS.spare_rows:
             combined = self.form.rows.map(CombinedTargets(net, u / np.linalg.norm(u)))
-            ceiling = float(u @ self.form.information.squares @ u / (u @ u)) + margin
-            for finding in examine_noisy(combined, gauge, ceiling):
+            bar = Bar(float(u @ self.form.information.squares @ u / (u @ u)) + margin, self.odds)
+            for finding in examine_noisy(combined, gauge, bar):
                 layers += [(rival.W, rival.b) for rival in finding.rivals]
                 findings += [finding] if not finding.rivals else []
         return [Hidden(W[:, None], b[None], net.activation) for W, b in layers], findings

@@ -61,7 +61,7 @@ from weightlift.namespaces import to_numpy
 from weightlift.network import Network
 from weightlift.refinement.variable_projection import Model
 from weightlift.risk import Risk, Students
-from weightlift.rivals import Finding, Outcome, examine, examine_noisy
+from weightlift.rivals import Bar, Finding, Outcome, examine, examine_noisy
 from weightlift.rivals.cells import OwnTargets
 from weightlift.rivals.pieces import ratio as piece_ratio
 from weightlift.samples import Samples
@@ -238,7 +238,7 @@ class _Part:
         own = found.clear.map(OwnTargets(self.gauge.network))
         findings = examine(own, found.information.gauge, rng=case.rng, information=found.information)
         if np.any(self.standard.mean):  # rounding errors of the inputs given are larger than those of the standard ones
-            findings += part._below((2.0 * error) ** 2, claim)
+            findings += part._below(Bar((2.0 * error) ** 2), claim)
         return part._against(findings, claim)
 
     def otherwise(self, effective_rows: float) -> Certificate:
@@ -278,7 +278,7 @@ class _Part:
         if found is None:
             return claim.known
         claim = part._confirmed(claim, lambda _: quantum.error, LIMITS.largest_region)
-        return part._against(part._below(quantum.error**2, claim), claim)
+        return part._against(part._below(Bar(quantum.error**2), claim), claim)
 
     def _within(self, error: float, moved: float, limit: float) -> tuple[_Case, Precision | None]:
         """The case with its precision, of rows that agree within bounds; None where no unit has any."""
@@ -329,15 +329,17 @@ class _Part:
         claim = replace(case, known=known)
         if len({i for s in claim.known.failing for i in s.units} & set(kept.tolist())) == len(kept):
             return claim.known  # nothing is left to be claimed
-        margin = (LIMITS.rival + 2 * math.log(2) * len(kept)) * fit.variance
-        findings = self._below(self.information.rss + margin, claim, fit.regions)
+        odds = LIMITS.rival + 2 * math.log(2) * len(kept)
+        margin = odds * fit.variance
+        few = 1.0 if fit.fit is None else max(1.0, fit.fit.kurtosis / 3 + 1)
+        findings = self._below(Bar(self.information.rss + margin, odds, few), claim, fit.regions)
         return self._against(findings, claim._stating(self._better(findings, margin)))
 
-    def _below(self, ceiling: float, case: _Case, regions: np.ndarray | None = None) -> tuple[Finding, ...]:
-        """Rivals with Σ w r² below the ceiling; a refit that ends inside the claim is none."""
+    def _below(self, bar: Bar, case: _Case, regions: np.ndarray | None = None) -> tuple[Finding, ...]:
+        """Rivals below the bar; a refit that ends inside the claim is none."""
         claim = case._stating(of_finding(NONE_BELOW)).known
         found = []
-        for finding in examine_noisy(self.samples, self.gauge, ceiling, regions):
+        for finding in examine_noisy(self.samples, self.gauge, bar, regions):
             apart = tuple(rival for rival in finding.rivals if not self._inside(claim, rival))
             if apart or not finding.rivals:
                 found.append(replace(finding, rivals=apart))

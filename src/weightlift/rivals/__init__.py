@@ -37,12 +37,12 @@ from weightlift.rivals.limits import LIMITS
 from weightlift.rivals.pieces import examine_pieces, pieces_below, pieces_beside_linear, ratio
 from weightlift.rivals.polynomial import examine_polynomial
 from weightlift.rivals.reflected import absorbed, reflected_below, same_function
-from weightlift.rivals.trial import agree, below, named, refitted
+from weightlift.rivals.trial import Bar, agree, below, named, refitted
 from weightlift.samples import Samples
 
 NO_ROW = Finding(Outcome.UNEXAMINED, "No row is clear of the kinks; give rows elsewhere.")
 
-__all__ = ["Finding", "Outcome", "examine", "examine_beside_linear", "examine_noisy"]
+__all__ = ["Bar", "Finding", "Outcome", "examine", "examine_beside_linear", "examine_noisy"]
 
 
 def examine(
@@ -152,23 +152,23 @@ def _places_finding(gauge: Gauge, kept: list[tuple[tuple[int, ...], Network]]) -
     )
 
 
-def examine_noisy(samples: Samples, gauge: Gauge, ceiling: float, regions: np.ndarray | None = None) -> tuple[Finding, ...]:
-    """Other networks whose Σ w r² is at most `ceiling` after a refit; an empty tuple where none was found.
+def examine_noisy(samples: Samples, gauge: Gauge, bar: Bar, regions: np.ndarray | None = None) -> tuple[Finding, ...]:
+    """Other networks that are below the bar after a refit; an empty tuple where none was found.
 
     samples  the rows
     gauge    the network in its coordinates
-    ceiling  the largest Σ w r² of a rival
+    bar      the largest Σ w r² of a rival, and what chance may add
     regions  (r, k, q, q) of the units' coordinates, where they are known
     """
     X = some_inputs(samples)
     columns = discrete_columns(X)
-    found = [same_function(gauge), reflected_below(samples, gauge, ceiling), pieces_below(samples, X, gauge, ceiling)]
+    found = [same_function(gauge), reflected_below(samples, gauge, bar), pieces_below(samples, X, gauge, bar)]
     if ratio(gauge.network) is None and (known := _without_pieces(samples, gauge)).outcome is not Outcome.NONE_FOUND:
         found.append(None if known.outcome is Outcome.IMPOSSIBLE else known)
     found += [rows_on_flats(X, gauge, LIMITS.noisy_places[0]), aliased(X, gauge)]
     if columns.any():
         places = [rival for width in LIMITS.noisy_places for rival in other_places(X, gauge, columns, width)]
-        kept = below(samples, gauge, places, ceiling)
+        kept = below(samples, gauge, places, bar)
         found += [_places_finding(gauge, kept) if kept else None, few_values(X, gauge, LIMITS.noisy_values)]
         found.append(None if regions is None else open_places(X, gauge, columns, regions))
     return tuple(finding for finding in found if finding is not None)

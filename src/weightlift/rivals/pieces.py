@@ -23,7 +23,7 @@ from weightlift.rivals.bases import Bases, Slopes, binary_vectors, disjoint_base
 from weightlift.rivals.cells import cells, distinct, inputs
 from weightlift.rivals.finding import DENSITY, EQUALITY, Finding, Outcome
 from weightlift.rivals.limits import LIMITS
-from weightlift.rivals.trial import agree, below, named
+from weightlift.rivals.trial import Bar, agree, below, named
 from weightlift.samples import Samples
 
 RELATIONS = "no integer combination of the units' polynomials vanishes: there are more units than coefficients"
@@ -143,19 +143,19 @@ def pieces_beside_linear(samples: Samples, X: np.ndarray, gauge: Gauge, alpha: f
     return (alone, *_beside_open(pieces, bases)) if alone else (_proof(pieces, candidates, bases, needed, ""),)
 
 
-def pieces_below(samples: Samples, X: np.ndarray, gauge: Gauge, ceiling: float) -> Finding | None:
-    """Other units with nearly the same pieces whose refit has Σ w r² ≤ ceiling; noise may have put rows on a wrong side."""
+def pieces_below(samples: Samples, X: np.ndarray, gauge: Gauge, bar: Bar) -> Finding | None:
+    """Other units with nearly the same pieces whose refit is below the bar; noise may have put rows on a wrong side."""
     alpha = ratio(gauge.network)
     if alpha is None:
         return None
-    noise = math.sqrt(ceiling / samples.total)
+    noise = math.sqrt(bar.ceiling / samples.total)
     margin = LIMITS.noisy_kink * noise * math.sqrt(gauge.size / samples.n)
     pieces = Pieces.of(gauge, alpha, *cells(samples, X, gauge, margin))
     if not len(pieces.B) or (pieces.null() > LIMITS.same).any() or (candidates := _listed(pieces)) is None:
         return None
     exchange = Exchange.of(pieces, pieces.units, candidates)
     proposals = itertools.islice(exchange.proposals(LIMITS.noisy_places[0]), LIMITS.patterns)
-    kept = below(samples, gauge, list(proposals), ceiling)
+    kept = below(samples, gauge, list(proposals), bar)
     return _rivalled(gauge, kept) if kept else None
 
 

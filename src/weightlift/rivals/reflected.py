@@ -28,7 +28,7 @@ from weightlift.network import Network
 from weightlift.risk import Students
 from weightlift.rivals.finding import Finding, Outcome
 from weightlift.rivals.limits import LIMITS
-from weightlift.rivals.trial import agree, below, changed, named, refitted
+from weightlift.rivals.trial import Bar, agree, below, changed, named, refitted
 from weightlift.samples import Block, Samples, Sums
 
 
@@ -149,14 +149,14 @@ def small_sums(Q: np.ndarray, size: float) -> np.ndarray | None:
     return np.asarray(answer[0][answer[0].any(axis=1)]) if answer is not None and answer[1] else None
 
 
-def reflected_below(samples: Samples, gauge: Gauge, ceiling: float) -> Finding | None:
-    """Reflected networks with Σ w r² below the ceiling after a refit."""
+def reflected_below(samples: Samples, gauge: Gauge, bar: Bar) -> Finding | None:
+    """Reflected networks that are below the bar after a refit."""
     net = gauge.network
     if net.activation.reflection is None or len(reflection(net.activation)[1]) <= 1:
         return None
     patterns = _nearest(gauge)
     proposals = [(tuple(np.flatnonzero(p).tolist()), reflect(net, p, offset=gauge.free.c)) for p in patterns]
-    kept = below(samples, gauge, proposals, ceiling)
+    kept = below(samples, gauge, proposals, bar)
     reflected = np.array([np.isin(np.arange(net.n_units), units) for units, _ in kept])
     return _finding(gauge, reflected, [rival for _, rival in kept]) if kept else None
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from weightlift.evidence.gauge import Gauge
-from weightlift.evidence.rows import Agreement
-from weightlift.namespaces import to_numpy
+from weightlift.evidence.rows import Agreement, double
+from weightlift.namespaces import array_namespace, to_numpy
 from weightlift.network import Network
 from weightlift.refinement.gauss_newton import gauss_newton
 from weightlift.refinement.normal_equations import NormalEquations
 from weightlift.risk import Risk, Students
 from weightlift.rivals.limits import LIMITS
-from weightlift.samples import Samples
+from weightlift.samples import Block, Samples, Sums
 
 
 def agree(samples: Samples, gauge: Gauge, rival: Network) -> bool:
@@ -25,42 +25,89 @@ def agree(samples: Samples, gauge: Gauge, rival: Network) -> bool:
     return level <= LIMITS.agreement and not rival.equivalent(gauge.network, LIMITS.same)
 
 
+@dataclass(frozen=True)
+class Bar:
+    """What a rival must come below to stay: its Σ w r² the ceiling, or where errors are independent what chance may add to it.
+
+    Were the rival the truth, its residuals r′ the errors and D = r′ − r, then Σ w (r′² − r²) = 2 Σ w D r′ − Σ w D², and by
+    Hoeffding's inequality given |r′|, the errors being symmetric,
+
+        P((Σ w D r′)² > odds · Σ w² D² r′²) ≤ exp(−odds/2)
+
+    whatever the errors' sizes: a sum of fewer rows than `odds` never refutes a rival.
+    """
+
+    ceiling: float
+    odds: float = 0.0  # 0: the ceiling alone
+    few: float = 1.0  # how many times fewer rows make up Σ w r² than of Gaussian errors: n Σ w² r⁴/3(Σ w r²)², and at least 1
+
+
 def below(
-    samples: Samples, gauge: Gauge, proposals: list[tuple[tuple[int, ...], Network]], ceiling: float
+    samples: Samples, gauge: Gauge, proposals: list[tuple[tuple[int, ...], Network]], bar: Bar
 ) -> list[tuple[tuple[int, ...], Network]]:
-    """Of proposals, each with the units concerned, those that are other networks with Σ w r² ≤ ceiling once refitted.
+    """Of proposals, each with the units concerned, those that are other networks below the bar once refitted.
 
     The nearest, and those that a Gauss–Newton step brings near the ceiling, move a few steps, on some of the rows where they
-    are many. What may be near on all of them then takes a step on these; what is near and has not come back is refitted there.
-    A step that gains little beside the margin is the last.
+    are many; as many of the nearest as take no longer there than one on all rows. What may be near on all of them then takes a
+    step on these; what is near and has not come back is refitted there. A step that gains little beside the margin is the
+    last. Where few rows make up Σ w r², more of them are taken at first, and what is near is so much wider.
     """
     if not proposals:
         return []
     starts, own = [rival for _, rival in proposals], squared_error(samples, gauge.network)
+    ceiling, reach = bar.ceiling, LIMITS.reach * bar.few
     tol = max(LIMITS.least_gain * (ceiling - own) / max(ceiling, np.finfo(float).tiny), 1e-6)
-    share = min(1.0, max(LIMITS.first_rows[0] * gauge.size, LIMITS.first_rows[1]) / samples.n)
+    share = min(1.0, bar.few * max(LIMITS.first_rows[0] * gauge.size, LIMITS.first_rows[1]) / samples.n)
     some = samples if share > 0.5 else samples.split(share, 1.0 - share, seed=0)[0].persist()
     least = squared_error(some, gauge.network) + (ceiling - own) * some.total / samples.total
     left, _ = after_a_step(some, gauge, starts, least)
-    chosen = np.flatnonzero(left <= max(LIMITS.reach, float(np.sort(left)[: LIMITS.nearest][-1])))
+    many = max(LIMITS.nearest, samples.n // some.n)
+    chosen = np.flatnonzero(left <= max(reach, float(np.sort(left)[:many][-1])))
     rivals = refitted(some, gauge, [starts[i] for i in chosen], LIMITS.first_iterations, tol)
     if some is not samples:
-        possible = after_a_step(some, gauge, rivals, least)[0] <= reach_of_some(own, ceiling, samples.total, some.total)
+        possible = after_a_step(some, gauge, rivals, least)[0] <= reach_of_some(own, ceiling, samples.total, some.total, reach)
         chosen, rivals = chosen[possible], [rival for rival, may in zip(rivals, possible, strict=True) if may]
     if not rivals:
         return []
     left, moved = after_a_step(samples, gauge, rivals, ceiling)
-    reached = np.flatnonzero(left <= LIMITS.reach).tolist()
+    reached = np.flatnonzero(left <= reach).tolist()
     near = [i for i in reached if not moved.network(i).equivalent(gauge.network, LIMITS.returning)]
     if not near:
         return []
     chosen, rivals = chosen[near], refitted(samples, gauge, [rivals[i] for i in near], LIMITS.iterations, tol)
-    squares = 2.0 * to_numpy(samples.fold(Risk(Students.of(*rivals)))[0])
     return [
         (proposals[i][0], rival)
-        for i, rival, square in zip(chosen.tolist(), rivals, squares.tolist(), strict=True)
-        if square <= ceiling and not rival.equivalent(gauge.network, LIMITS.returned)
+        for i, rival, stays in zip(chosen.tolist(), rivals, stay(samples, gauge.network, rivals, bar).tolist(), strict=True)
+        if stays and not rival.equivalent(gauge.network, LIMITS.returned)
     ]
+
+
+def stay(samples: Samples, network: Network, rivals: list[Network], bar: Bar) -> np.ndarray:
+    """(S,) whether each rival is below the bar."""
+    square, along, variance = (to_numpy(v) for v in samples.fold(Contrast(network, Students.of(*rivals))))
+    return np.asarray((square <= bar.ceiling) | (along**2 <= bar.odds * variance))
+
+
+@dataclass(frozen=True, eq=False)
+class Contrast:
+    """(S,) Σ w r′², Σ w D r′ and Σ w² D² r′²: r′ the rivals' residuals, D what they exceed the network's by."""
+
+    network: Network
+    rivals: Students
+
+    @property
+    def floats_per_row(self) -> int:
+        _, S, k = self.rivals.shape
+        return 3 * S * k + 5 * S
+
+    def __call__(self, block: Block) -> Sums:
+        X, y, w = double(block)
+        xp = array_namespace(X)
+        own, theirs = (
+            s.residuals(s.activation(s.preactivations(X)), y) for s in (Students.of(self.network).like(X), self.rivals.like(X))
+        )
+        terms = w[:, None] * (theirs - own) * theirs
+        return xp.matmul(w, theirs * theirs), xp.sum(terms, axis=0), xp.sum(terms * terms, axis=0)
 
 
 def squared_error(samples: Samples, network: Network) -> float:
@@ -68,14 +115,14 @@ def squared_error(samples: Samples, network: Network) -> float:
     return 2.0 * float(to_numpy(samples.fold(Risk(Students.of(network)))[0])[0])
 
 
-def reach_of_some(own: float, ceiling: float, total: float, weight: float) -> float:
+def reach_of_some(own: float, ceiling: float, total: float, weight: float, reach: float = LIMITS.reach) -> float:
     """Margins on rows of the given weight up to which `reach` margins are possible on all, whose sums are given.
 
     With D the difference of the networks, Σ w (D² + 2Dr) on a share s of the rows has the mean s R for R on all of them, and
     about the variance 4 σ² s R: the margin there is s times that on all.
     """
     margin = max((ceiling - own) * weight / total, np.finfo(float).tiny)
-    return LIMITS.reach + LIMITS.deviations * 2.0 * math.sqrt(own / total * LIMITS.reach / margin)
+    return reach + LIMITS.deviations * 2.0 * math.sqrt(own / total * reach / margin)
 
 
 def after_a_step(samples: Samples, gauge: Gauge, starts: list[Network], ceiling: float) -> tuple[np.ndarray, Students]:
