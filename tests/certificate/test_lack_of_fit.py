@@ -12,7 +12,7 @@ from tests.certificate.fits import fitted, relu
 
 from weightlift import draw, samples, teachers
 from weightlift.certificate import certify
-from weightlift.certificate.lack_of_fit import FitProducts, _Columns, choose_units, lack_of_fit
+from weightlift.certificate.lack_of_fit import ANGLES, FitProducts, _Columns, choose_units, lack_of_fit
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.signs import cells_of
 from weightlift.evidence.gauge import Gauge
@@ -163,3 +163,36 @@ def test_further_draws_are_those_of_as_many_passes(seed: int) -> None:
     for drawn, key in zip(together, (3, 11, 5), strict=True):
         alone = _Columns.of(source, replace(products, seed=key)).products()[1].max(axis=1)
         np.testing.assert_allclose(drawn, alone, rtol=1e-9)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_units_that_look_for_more_stand_where_the_rows_do(bias: bool, seed: int) -> None:
+    """Inputs off centre and of unequal sizes: in the whitened inputs every unit is as long as one of the network's, nearly
+    parallel ones are turned by the given angles and have their unit's mean, and the others' means are within the units'."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((300, 3)) @ rng.standard_normal((3, 3)) * [1.0, 20.0, 0.1] + [3.0, -50.0, 0.4]
+    w = rng.uniform(0.2, 2.0, 300)
+    net = Network(rng.standard_normal((3, 2)) / [[1.0], [20.0], [0.1]], [1.0, -0.5], bias * rng.standard_normal(2))
+    gauge = Gauge.of(net, bias=bias, offset=False)
+    rows = samples.open(X, net.predict(X), sample_weight=w)
+    mean = w @ X / w.sum()
+    cov = (w[:, None] * (X - mean)).T @ (X - mean) / w.sum()
+    half = np.linalg.cholesky(cov)  # ⟨u, v⟩ = uᵀ cov v
+    own = half.T @ gauge.network.W
+    lengths = np.linalg.norm(own, axis=0)
+    levels = (mean @ gauge.network.W + gauge.network.b) / lengths
+    features, probes, close = choose_units(rows, gauge, np.random.default_rng(seed))
+    for units in (features, probes):
+        size = np.linalg.norm(half.T @ units.W, axis=0)
+        assert np.isclose(size[:, None], lengths, rtol=1e-9).any(axis=1).all()
+        if bias:
+            assert (np.abs((mean @ units.W + units.b) / size) <= max(1.0, np.abs(levels).max()) + 1e-9).all()
+    turned = half.T @ close.W
+    like = np.repeat(np.arange(2), len(ANGLES))
+    np.testing.assert_allclose(np.linalg.norm(turned, axis=0), lengths[like], rtol=1e-9)
+    cosines = (turned * own[:, like]).sum(axis=0) / lengths[like] ** 2
+    np.testing.assert_allclose(cosines, np.tile(np.cos(ANGLES), 2), rtol=1e-9)
+    if bias:
+        np.testing.assert_allclose(mean @ close.W + close.b, (mean @ gauge.network.W + gauge.network.b)[like], atol=1e-8)
+    away = np.abs((half.T @ probes.W / np.linalg.norm(half.T @ probes.W, axis=0)).T @ (own / lengths))
+    assert away.max() < np.cos(ANGLES[-1])
