@@ -8,6 +8,7 @@ from tests.certificate.joint_cases import CASES, fit, noisy, teacher
 
 import weightlift as wl
 from weightlift.certificate import Topic, certify
+from weightlift.certificate.joint_statistical import JointContrast
 from weightlift.refinement.variable_projection import Model, variable_projection
 
 
@@ -46,3 +47,16 @@ def test_a_worse_minimum_is_told_from_the_least():
     X, Y = noisy(truth, 600, 11)
     elsewhere = replace(truth, W=np.column_stack([truth.W[:, 0], -truth.W[:, 1]]))
     assert not certify(fit(elsewhere, X, Y), X, Y, bias=True, offset=True)
+
+
+@pytest.mark.parametrize("m", [1, 3])
+def test_contrasts_of_several_outputs_row_by_row(m):
+    rng = np.random.default_rng(m)
+    own, *rivals = (wl.Network(rng.normal(size=(3, 2)), rng.normal(size=(2, m)), rng.normal(size=2)) for _ in range(3))
+    X, Y, w = rng.normal(size=(50, 3)), rng.normal(size=(50, m)), rng.uniform(0.5, 2.0, 50)
+    found = wl.samples.open(X, Y, sample_weight=w).fold(JointContrast(own, tuple(rivals)))
+    for s, rival in enumerate(rivals):
+        theirs = rival.predict(X) - Y
+        along = w * np.einsum("nm,nm->n", rival.predict(X) - own.predict(X), theirs)
+        expected = (w * (theirs**2).sum(axis=1)).sum(), along.sum(), (along**2).sum()
+        np.testing.assert_allclose([float(v[s]) for v in found], expected, rtol=1e-12)

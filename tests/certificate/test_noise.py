@@ -31,6 +31,7 @@ def test_enclosing_ellipsoid_holds_the_sum() -> None:
     assert (v * np.linalg.solve(R, v)).sum(axis=0).max() <= 1.0
     np.testing.assert_array_equal(enclosing(A, points[:, :0]), A)
     np.testing.assert_allclose(enclosing(0 * A, points), enclosing(1e-30 * A, points), rtol=1e-12)  # rows without residuals
+    np.testing.assert_allclose(enclosing(-1e-24 * A, points), enclosing(0 * A, points), rtol=1e-12)  # a variance below rounding
 
 
 def test_enclosing_ellipsoid_of_points_in_a_plane(seed: int) -> None:

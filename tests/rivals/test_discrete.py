@@ -195,8 +195,8 @@ def test_covers_are_all_affine_functions_in_another_order(either: bool, seed: in
         np.testing.assert_allclose(np.sort(here @ chosen.T, axis=1), np.sort(other, axis=1), atol=1e-9)
 
 
-def test_units_that_lose_parameters_are_named_by_their_share(seed: int) -> None:
-    """Of two units the second alone uses the binary column's level; its weight's size does not matter, nor the column's."""
+def test_a_level_with_few_rows_concerns_all_units_whatever_its_size(seed: int) -> None:
+    """The level's five rows have other weights of the column beside them; neither its size nor a weight of zero matters."""
     rng = np.random.default_rng(seed)
     for size in (1e-3, 1.0, 1e3):
         X = np.column_stack([rng.standard_normal((120, 2)), size * (np.arange(120) < 5)])

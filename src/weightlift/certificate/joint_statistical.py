@@ -20,13 +20,14 @@ from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.statement import Kind, Statement, Topic, assumed, named, of_finding
 from weightlift.certificate.status import Certificate
 from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.rows import double
 from weightlift.evidence.stacked import Stacked
-from weightlift.namespaces import array_namespace, as_like
+from weightlift.namespaces import array_namespace, as_like, to_numpy
 from weightlift.network import Network
 from weightlift.refinement.variable_projection import Hidden, Model, variable_projection
 from weightlift.rivals import Bar, Finding, Outcome, examine_noisy
 from weightlift.rivals.reflected import _nearest
-from weightlift.samples import Block, Samples
+from weightlift.samples import Block, Samples, Sums
 
 
 def certify_noisy(blank: Certificate, samples: Samples, model: Model, *, rng: np.random.Generator) -> Certificate:
@@ -86,10 +87,8 @@ class NoisyCase:
     def rivals(self, claim: Certificate, rng: np.random.Generator, margin: float) -> tuple[Statement, ...]:
         own = self.form.information.rss
         hidden, findings = self._proposals(margin, rng)
-        left, networks = self._refitted(hidden, margin)
         shown = replace(claim, statements=(*claim.statements, of_finding(NONE)))
-        apart = [(square, net) for square, net in zip(left, networks, strict=True) if square <= own + margin]
-        apart = [(square, net) for square, net in apart if not self._inside(shown, net)]
+        apart = [(square, net) for square, net in self._refitted(hidden, margin) if not self._inside(shown, net)]
         if apart and min(square for square, _ in apart) < own - margin:
             sentence = "Another network of this width explains the data better; refine it, or search longer."
             return (Statement(Topic.MINIMUM, Kind.TESTED, False, sentence, apart[0][0], own - margin), of_finding(NONE))
@@ -123,8 +122,8 @@ class NoisyCase:
                 findings += [finding] if not finding.rivals else []
         return [Hidden(W[:, None], b[None], net.activation) for W, b in layers], findings
 
-    def _refitted(self, proposals: list[Hidden], margin: float) -> tuple[list[float], list[Network]]:
-        """Σ w ‖r‖² and the raw networks of those that come near the ceiling: a race on some of the rows, beside the network's
+    def _refitted(self, proposals: list[Hidden], margin: float) -> list[tuple[float, Network]]:
+        """Σ w ‖r‖² and the raw networks of those that stay [rivals.trial.Bar]: a race on some of the rows, beside the network's
         own units, then a refit on all of them."""
         rows, model, unit = self.form.rows, self.form.stacked.model, self.form.stacked.homogeneous
         share = LIMITS.race_rows / rows.n
@@ -137,11 +136,12 @@ class NoisyCase:
         fit = variable_projection(some, racers, model, iterations=LIMITS.race, unit=unit, damping=1e-3)
         near = np.flatnonzero(2 * some.total * (fit.risks[1:] - fit.risks[0]) <= LIMITS.reach * margin) + 1
         if not near.size:
-            return [], []
+            return []
         fit = variable_projection(rows, fit.hidden.take(near), model, iterations=LIMITS.refit, unit=unit, damping=1e-4)
-        squares = (2 * rows.total * fit.risks).tolist()
-        found = [self.form.back(fit.network_of(s)) for s in range(len(near))]
-        return squares, [Stacked.of(net, model).network for net in found]
+        found = [fit.network_of(s) for s in range(len(near))]
+        squares, along, variances = (to_numpy(v) for v in rows.fold(JointContrast(self.form.stacked.network, tuple(found))))
+        stay = (squares <= self.form.information.rss + margin) | (along**2 <= self.odds * variances)
+        return [(float(squares[s]), Stacked.of(self.form.back(found[s]), model).network) for s in np.flatnonzero(stay)]
 
     def _located(self, claim: Certificate, rival: Network) -> np.ndarray:
         as_raw = replace(rival, a=rival.a[:, 0], c=float(rival.c[0]), V=None if rival.V is None else rival.V[:, 0])
@@ -156,6 +156,31 @@ class NoisyCase:
 def _together(layers: list[Hidden]) -> Hidden:
     W, b = np.concatenate([h.W for h in layers], axis=1), np.concatenate([h.b for h in layers])
     return Hidden(W, b, layers[0].activation)
+
+
+@dataclass(frozen=True, eq=False)
+class JointContrast:
+    """(S,) Σ w ‖r′‖², Σ w ⟨D, r′⟩ and Σ w² ⟨D, r′⟩²: `rivals.trial.Contrast` of rows whose outputs' errors may depend."""
+
+    network: Network
+    rivals: tuple[Network, ...]
+
+    @property
+    def floats_per_row(self) -> int:
+        return 3 * self.network.n_units + (len(self.rivals) + 4) * self.network.n_outputs
+
+    def __call__(self, block: Block) -> Sums:
+        X, y, w = double(block)
+        xp = array_namespace(X)
+        y = y[:, None] if y.ndim == 1 else y
+        own = self.network.predict(X) - y
+        sums = []
+        for rival in self.rivals:
+            theirs = rival.predict(X) - y
+            terms = w * xp.sum((theirs - own) * theirs, axis=1)
+            sums.append(xp.stack([xp.sum(w * xp.sum(theirs * theirs, axis=1)), xp.sum(terms), xp.sum(terms * terms)]))
+        table = xp.stack(sums)
+        return table[:, 0], table[:, 1], table[:, 2]
 
 
 @dataclass(frozen=True, eq=False)

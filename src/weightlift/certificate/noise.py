@@ -285,5 +285,7 @@ def enclosing(A: np.ndarray, points: np.ndarray, ball: np.ndarray | None = None)
         B = B + points @ points.T * float(leverages.max())
     if not np.trace(B) > 0:
         return A
-    t = max(math.sqrt(float(np.trace(A)) / float(np.trace(B))), 1e-150)  # A may be 0
+    if not np.trace(A) > 0:  # rows without residuals; by rounding it may be below
+        return B
+    t = max(math.sqrt(float(np.trace(A)) / float(np.trace(B))), 1e-150)
     return np.asarray((1 + 1 / t) * A + (1 + t) * B)

@@ -50,7 +50,7 @@ class Limits:
     suspect: float = 1e-3  # change of f beside y that a shift of the units may undo; what it leaves is its square
     reach: float = 10.0  # margins that a step may leave of a rival's Σ w r² for it to be refitted
     deviations: float = 10.0  # of a sum over some of the rows, beyond which it is not chance that a rival is far there
-    nearest: int = 8  # rivals, and more on few rows, that move a few steps in any case: with four 3 of 23 fits lost theirs
+    nearest: int = 8  # rivals that move a few steps in any case: with four, and five steps, 3 of 23 fits with a rival lost it
     patterns: int = 32  # reflected networks that are refitted
     sets: int = 10  # units of which all sets are reflected
     first_rows: tuple[int, int] = (6, 1000)  # rows a parameter, and at least, for first steps of a refit: on 72 one was lost

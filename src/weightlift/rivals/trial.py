@@ -48,9 +48,9 @@ def below(
     """Of proposals, each with the units concerned, those that are other networks below the bar once refitted.
 
     The nearest, and those that a Gauss–Newton step brings near the ceiling, move a few steps, on some of the rows where they
-    are many; as many of the nearest as take no longer there than one on all rows. What may be near on all of them then takes a
-    step on these; what is near and has not come back is refitted there. A step that gains little beside the margin is the
-    last. Where few rows make up Σ w r², more of them are taken at first, and what is near is so much wider.
+    are many. What may be near on all of them then takes a step on these; what is near and has not come back is refitted there.
+    A step that gains little beside the margin is the last. Where few rows make up Σ w r², more are taken at first, and what is
+    near is so much wider.
     """
     if not proposals:
         return []
@@ -61,8 +61,7 @@ def below(
     some = samples if share > 0.5 else samples.split(share, 1.0 - share, seed=0)[0].persist()
     least = squared_error(some, gauge.network) + (ceiling - own) * some.total / samples.total
     left, _ = after_a_step(some, gauge, starts, least)
-    many = max(LIMITS.nearest, samples.n // some.n)
-    chosen = np.flatnonzero(left <= max(reach, float(np.sort(left)[:many][-1])))
+    chosen = np.flatnonzero(left <= max(reach, float(np.sort(left)[: LIMITS.nearest][-1])))
     rivals = refitted(some, gauge, [starts[i] for i in chosen], LIMITS.first_iterations, tol)
     if some is not samples:
         possible = after_a_step(some, gauge, rivals, least)[0] <= reach_of_some(own, ceiling, samples.total, some.total, reach)
