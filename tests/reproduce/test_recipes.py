@@ -14,8 +14,9 @@ import pytest
 from tests.reproduce.tiny import TINY, run
 
 from weightlift.errors import ArgumentError
-from weightlift.reproduce import PAPERS, Recipe, figures, recipes
+from weightlift.reproduce import PAPERS, Recipe, recipes
 from weightlift.reproduce.fingerprint import fingerprint
+from weightlift.reproduce.machine import cores, machine
 from weightlift.reproduce.tables import as_csv
 
 ALL = recipes()
@@ -58,9 +59,10 @@ def test_fingerprints_are_the_same_in_another_process() -> None:
 
 def test_paper_grids_are_the_papers() -> None:
     grid = recipes("zhong2017", "fig1a")[0].grids["paper"]
-    assert (len(grid.points), grid.trials) == (100, 10)
-    assert {point["d"] for point in grid.points} == set(range(10, 101, 10))
-    assert {point["n"] for point in grid.points} == set(range(1000, 10_001, 1000))
+    printed = [point for point in grid.points if point["n"] >= 1000]  # the others are for `recover`
+    assert (len(printed), grid.trials) == (100, 10)
+    assert {point["d"] for point in printed} == set(range(10, 101, 10))
+    assert {point["n"] for point in printed} == set(range(1000, 10_001, 1000))
     assert {point["d"] for point in recipes("zhang2019", "fig2b")[0].grids["paper"].points} == {20, 50, 100}
     assert {point["k"] for point in recipes("zhang2019", "fig2c")[0].grids["paper"].points} == {5, 10, 15}
     assert {point["r"] for point in recipes("mondelli2019", "fig1")[0].grids["paper"].points} == {50, 350, 2500}
@@ -85,5 +87,5 @@ def test_csv_keeps_every_digit() -> None:
 
 
 def test_machine_names_the_versions() -> None:
-    assert "NumPy" in figures.machine()
-    assert f"{figures.cores()} cores" in figures.machine()
+    assert "NumPy" in machine()
+    assert f"{cores()} cores" in machine()

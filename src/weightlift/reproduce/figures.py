@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import datetime
 import importlib.util
-import os
-import platform
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
-from weightlift._version import __version__
 from weightlift.files import write_atomically
 from weightlift.reproduce import progress, style, tables
 from weightlift.reproduce.fingerprint import fingerprint
+from weightlift.reproduce.machine import cores, machine
 from weightlift.reproduce.recipe import Claim, Recipe, Row
 from weightlift.reproduce.store import RunRecord, Store
 from weightlift.reproduce.sweep import SweepError, sweep
@@ -103,7 +99,8 @@ def completed(chosen: Iterable[Recipe], out: Path, run: RunRecord | None = None)
             if len(trials) == len(cells):
                 rows = recipe.summarize(trials)
                 cost = (len(cells), store.seconds(cells))
-                found.append(Reproduction(recipe, last, rows, recipe.claims(rows), *cost, cells[0].code))
+                made = replace(last, machine=store.machines(cells))
+                found.append(Reproduction(recipe, made, rows, recipe.claims(rows), *cost, cells[0].code))
     return found
 
 
@@ -117,20 +114,3 @@ def write_files(made: Reproduction, folder: Path) -> None:
         made.recipe.draw(figure, made.rows)
         for kind in style.SAVING:
             write_atomically(folder / f"{made.recipe.figure}.{kind}", style.content(figure, kind))
-
-
-def machine() -> str:
-    """Cores, processor and versions."""
-    processor = platform.processor() or platform.machine()
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        processor = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), processor)
-    except OSError:
-        pass
-    versions = f"Python {platform.python_version()}, NumPy {np.__version__}, Weightlift {__version__}"
-    return f"{cores()} cores ({processor}), {platform.system()}, {versions}"
-
-
-def cores() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

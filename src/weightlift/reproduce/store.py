@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -20,10 +21,10 @@ from weightlift.errors import ArgumentError, FileFormatError
 from weightlift.reproduce.limits import LIMITS
 from weightlift.reproduce.recipe import Cell, Row
 
-APPLICATION, LAYOUT = 0x774C6674, 1  # "wLft"
+APPLICATION, LAYOUT = 0x774C6674, 2  # "wLft"
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS cells (
-    key TEXT PRIMARY KEY, code TEXT NOT NULL, version TEXT NOT NULL, point TEXT NOT NULL, trial INTEGER NOT NULL,
+    key TEXT PRIMARY KEY, code TEXT NOT NULL, machine TEXT NOT NULL, point TEXT NOT NULL, trial INTEGER NOT NULL,
     seed INTEGER NOT NULL, result TEXT NOT NULL, seconds REAL NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS runs (paper TEXT, figure TEXT, run TEXT NOT NULL, PRIMARY KEY (paper, figure)) WITHOUT ROWID;
@@ -39,7 +40,7 @@ class RunRecord:
     size: str
     seed: int
     trials: int | None  # None: the grid's
-    machine: str
+    machine: str  # those that made its cells, where a store was taken over
     date: str
 
 
@@ -90,10 +91,17 @@ class Store:
         row = self._db.execute(f"SELECT {column} FROM cells WHERE key = ?", (cell.key,)).fetchone()
         return None if row is None else row[0]
 
-    def add(self, done: Iterable[tuple[Cell, str, float]], version: str) -> None:
-        """Cells with their results, as JSON, and seconds: all in one commit."""
+    def machines(self, cells: Iterable[Cell]) -> str:
+        """What made these cells, in words; with the shares where cells came from several machines."""
+        made = Counter(self._get("machine", cell) for cell in cells)
+        if len(made) < 2:
+            return "".join(made)
+        return "; ".join(f"{count / made.total():.0%} on {machine}" for machine, count in made.most_common())
+
+    def add(self, done: Iterable[tuple[Cell, str, float]], machine: str) -> None:
+        """Cells with their results, as JSON, and seconds, made on this machine: all in one commit."""
         rows = [
-            (cell.key, cell.code, version, json.dumps(cell.point, ensure_ascii=False), cell.trial, cell.seed, result, seconds)
+            (cell.key, cell.code, machine, json.dumps(cell.point, ensure_ascii=False), cell.trial, cell.seed, result, seconds)
             for cell, result, seconds in done
         ]
         with self._committed():

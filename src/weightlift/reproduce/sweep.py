@@ -24,9 +24,9 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from weightlift._version import __version__
 from weightlift.errors import ArgumentError, WeightliftError
 from weightlift.reproduce.limits import LIMITS
+from weightlift.reproduce.machine import machine
 from weightlift.reproduce.recipe import Cell, Row, Trial
 from weightlift.reproduce.store import Store
 
@@ -71,6 +71,7 @@ def sweep(
         raise ArgumentError(f"jobs must be at least 1, not {jobs}.")
     wanted = {cell.key: cell for cell in cells}
     stored = store.keys(wanted.values())
+    made_by = machine()
     queue = _Queue([cell for key, cell in wanted.items() if key not in stored], cost, len(wanted))
     missing = len(queue.cells)
     report(queue.progress())
@@ -78,7 +79,7 @@ def sweep(
     failures: list[CellResult] = []
     try:
         for answers in _finished(queue, workers):
-            store.add([(a.cell, a.result, a.seconds) for a in answers if not a.failure], __version__)
+            store.add([(a.cell, a.result, a.seconds) for a in answers if not a.failure], made_by)
             queue.finish(answers)
             failures += [answer for answer in answers if answer.failure]
             report(queue.progress())
