@@ -79,15 +79,18 @@ def draw_sgd(figure: Figure, rows: list[Row]) -> None:
     for (top, bottom), r in zip(axes.T, units, strict=True):
         for i, ((step,), part) in enumerate(grouped([row for row in rows if row["r"] == r], "step")):
             steps = column(part, "steps") / 1e6
-            curve(top, i, steps, np.clip(column(part, "ratio"), 0, 10), marker="", label=f"s = {step:.1e}")
+            curve(top, i, steps, np.clip(column(part, "ratio"), 0, 10), marker="")
             color = top.lines[-1].get_color()
             top.plot(steps, np.clip(column(part, "last_ratio"), 0, 10), color=color, linewidth=0.9, linestyle="--")
-            curve(bottom, i, steps, np.clip(column(part, "nearest"), 0, 10), marker="")
-        key(top, "last iterate, same s", linestyle="--")
-        top.axhline(1.0, color=FAINT, linewidth=0.8, linestyle=":", label="best predictor in ‖x‖²")
+            curve(bottom, i, steps, np.clip(column(part, "nearest"), 0, 10), marker="", label=f"s = {step:.1e}")
+        top.axhline(1.0, color=FAINT, linewidth=0.8, linestyle=":")
         top.set(title=f"r = {r:,}", ylim=(0, 2))
         bottom.set(xlabel="steps / 10⁶")
-        top.legend(fontsize=7.5)
+        bottom.legend()
+    key(axes[0, 0], "running average", linewidth=2.0)
+    key(axes[0, 0], "last iterate", linestyle="--")
+    key(axes[0, 0], "best predictor in ‖x‖²", linestyle=":", color=FAINT)
+    axes[0, 0].legend(loc="upper right")
     axes[0, 0].set_ylabel("error / that of the\nbest predictor in ‖x‖²")
     axes[1, 0].set_ylabel("weight error")
     axes[1, 0].set_ylim(0, 1.05 * min(2.0, float(np.max(column(rows, "nearest")))))

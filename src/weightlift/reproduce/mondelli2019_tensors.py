@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PANELS = (("kcl", 3), ("implicit_cp", 3), ("kcl", 4), ("subspace_power", 4))
+DECOMPOSERS = {"kcl": "joint diagonalisation", "implicit_cp": "least squares", "subspace_power": "subspace power"}
 SOURCES = {"chance": "independent of the truth", "decomposition": "T⁽³⁾ + noise, decomposed", "sgd": "SGD"}
 SGD_STEP = 1e-2  # times 1/r; three times as much is unstable at d = 50
 
@@ -68,7 +69,7 @@ def draw_decomposition(figure: Figure, rows: list[Row]) -> None:
         bound = [_unique(d, order) / d for d in inputs]
         steps = [*ratios, 2 * ratios[-1] - ratios[-2]]  # a bound beyond the last ratio leaves the picture
         ax.plot(range(len(inputs)), np.interp(bound, steps, range(len(steps))), color="white", marker="o", markersize=3)
-        ax.set(ylim=(-0.5, len(ratios) - 0.5), title=f"{method.replace('_', ' ')}, order {order}", xlabel="d")
+        ax.set(ylim=(-0.5, len(ratios) - 0.5), title=f"order {order}, {DECOMPOSERS[method]}", xlabel="inputs d")
     axes[0].set_ylabel("components k / d")
 
 

@@ -77,17 +77,28 @@ def draw_needed(figure: Figure, rows: list[Row]) -> None:
     """Left: against d at the least k; right: against k at the least d."""
     axes = figure.subplots(1, 2, sharey=True)
     top = max(row["ratio"] for row in rows)
+    names = [activation for (activation,), _ in grouped(rows, "activation")]
     for ax, axis, fixed in ((axes[0], "d", "k"), (axes[1], "k", "d")):
         value = _anchor(rows, fixed)
-        for i, ((activation,), part) in enumerate(grouped([row for row in rows if row[fixed] == value], "activation")):
-            x, y = zip(*[(x, needed(at)) for (x,), at in grouped(part, axis)], strict=True)
-            shift = 1 + 0.012 * (i - 2)  # curves that coincide stay visible
+        here = [row for row in rows if row[fixed] == value]
+        for (activation,), part in grouped(here, "activation"):
+            i = names.index(activation)
+            x, y = zip(*sorted((x, needed(at)) for (x,), at in grouped(part, axis)), strict=True)
+            shift = 1 + 0.02 * (i - (len(names) - 1) / 2)  # curves that coincide stay visible
             curve(ax, i, np.array(x) * shift, np.where(np.isfinite(y), y, np.nan), label=activation.replace("_", " "))
         ax.axhline(1.0, color=FAINT, linestyle=":", linewidth=1)
         ax.set(title=f"{fixed} = {value}", xlabel="inputs d" if axis == "d" else "units k", ylim=(0.8, 1.05 * top))
+        _ticks(ax, [row[axis] for row in here])
     axes[0].text(0.02, 1.02, "information limit", transform=axes[0].get_yaxis_transform(), color=FAINT, va="bottom", fontsize=8)
     axes[0].set_ylabel("rows a parameter\nfor 90 % recovery")
-    axes[1].legend()
+    axes[1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+
+
+def _ticks(ax: Axes, values: list[int]) -> None:
+    """The numbers that occur, and they alone, on a logarithmic axis."""
+    ax.set_xscale("log")
+    ax.set_xticks(sorted(set(values)), [f"{value:g}" for value in sorted(set(values))])
+    ax.minorticks_off()
 
 
 def _anchor(rows: list[Row], name: str) -> int:
@@ -142,6 +153,7 @@ def draw_units(figure: Figure, rows: list[Row]) -> None:
         for i, ((activation,), own) in enumerate(grouped(part, "activation")):
             curve(ax, i, column(own, "k"), column(own, "recovered"), label=activation.replace("_", " "))
         ax.set(title=f"{ratio:g} rows a parameter", xlabel="units k, d = 2k", ylim=(-0.03, 1.03))
+        _ticks(ax, [row["k"] for row in part])
     axes[0].set_ylabel("share of networks recovered")
     axes[0].legend(loc="lower left")
 
@@ -279,6 +291,7 @@ RECIPES = [
         draw_needed,
         claim_needed,
         cost=_recovery_cost,
+        width=10.0,
     ),
     Recipe(
         "weightlift",

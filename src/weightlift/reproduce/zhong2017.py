@@ -124,9 +124,10 @@ def draw_recovery(figure: Figure, rows: list[Row]) -> None:
     for i, (method, label) in enumerate(METHODS.items()):
         draw_thresholds(right, i, Thresholds.of(rows, method), label)
     right.plot(inputs, UNITS * np.array(inputs), color=FAINT, linestyle=":", label="as many rows as parameters")
-    right.set(title="90 % recovery, 95 % interval", xlabel="inputs d", ylabel="samples n", yscale="log")
-    right.set_xticks(inputs, [f"{value:g}" for value in inputs])
-    right.legend(loc="lower right")
+    right.set(title="90 % recovery, 95 % interval", xlabel="inputs d", ylabel="samples n", xscale="log", yscale="log")
+    shown = [value for value in inputs if value not in (60, 70, 80, 90)]  # whose labels would touch
+    right.set_xticks(shown, [f"{value:g}" for value in shown])
+    right.legend(loc="upper left")
 
 
 def draw_thresholds(ax: Axes, i: int, found: Thresholds, label: str) -> None:
@@ -195,8 +196,8 @@ def claim_recovery(rows: list[Row]) -> list[Claim]:
         claim_proportional(rows),
         Claim(
             "`recover` needs no more rows than the paper's method at any d",
-            f"median ratio of the two least n: {ratio:.1f} (ours is bounded by the grid); ours at most "
-            f"{np.nanmax(ours / p):.1f} rows a parameter"
+            f"median ratio of the two least n with all trials right: {ratio:.1f}; ours at most {np.nanmax(ours / p):.1f} rows "
+            "a parameter"
             if np.isfinite(ours).any()
             else "no 100 % in this grid",
             every(fewer[np.isfinite(least) | np.isfinite(ours)]),
@@ -359,7 +360,8 @@ RECIPES = [
         "fig1a",
         "Sample complexity for recovery",
         "k = 5 units of squared ReLU, κ = 2, v = ±1; tensor initialization and gradient descent with η = 0.02 as in the paper, "
-        "and `recover`. Recovered: every unit within 1 % and every sign of v right.",
+        "and `recover`. Recovered: every unit within 1 % and every sign of v right. Left: the paper's grid. Right: where 90 % "
+        "recover, by logistic regression on log n, one slope for all d; for `recover` with fewer rows than the paper has.",
         "the least number of samples for 100 % recovery is about proportional to the dimension.",
         {"quick": _with_few_rows("quick", 1.2, 1.6, 2.4), "paper": _with_few_rows("paper", 1.1, 1.2, 1.3, 1.5, 1.8)},
         recovery_trial,
