@@ -34,6 +34,17 @@ def test_store_keeps_bits_and_runs_and_takes_over_another(tmp_path: Path) -> Non
     assert not (tmp_path / "mistyped").exists()
 
 
+def test_cells_say_which_machines_made_them(tmp_path: Path) -> None:
+    cells = [Cell("code", {"n": i}, 0, 0) for i in range(5)]
+    with Store(tmp_path / "there" / "cells.sqlite") as store:
+        store.add([(cell, "{}", 1.0) for cell in cells[:4]], "16 cores")
+    with Store(tmp_path / "here.sqlite") as store:
+        assert store.absorb(tmp_path / "there" / "cells.sqlite") == 4
+        store.add([(cell, "{}", 1.0) for cell in cells], "2 cores")  # of which four are there
+        assert store.machines(cells[:4]) == "16 cores"
+        assert store.machines(cells) == "80% on 16 cores; 20% on 2 cores"
+
+
 @pytest.mark.parametrize("kind", ["text", "database"])
 def test_foreign_files_are_refused(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "cells.sqlite"
