@@ -35,6 +35,7 @@ TINY: dict[str, Grid] = {
     "mondelli2019 phase": Grid.product(1, d=[3, 4], k=[2, 5], order=[3], method="kcl"),
     "mondelli2019 bounds": Grid.product(1, d=5, source=["chance", "decomposition", "sgd"], amount=[200.0]),
     "weightlift samples": Grid.product(1, activation=["relu", "tanh"], d=[5], k=2, ratio=[4.0, 6.0], work=50.0),
+    "weightlift samples_wide": Grid.product(1, activation=["relu"], d=3, k=[3], ratio=[4.0, 6.0], work=50.0),
     "weightlift units": Grid.product(1, activation=["relu"], d=4, k=[2, 3], ratio=[4.0, 6.0], work=50.0),
     "weightlift cramer_rao": Grid.product(2, activation=["relu"], d=4, k=2, ratio=[60.0, 150.0]),
     "weightlift certified": Grid.product(1, axis="rows", activation="relu", d=4, k=2, ratio=[4.0], noise=[0.0, 0.1]),

@@ -148,8 +148,9 @@ def _earlier(made: list[Reproduction]) -> list[str]:
 def _count(made: list[Reproduction]) -> str:
     claims = [claim for one in made for claim in one.claims]
     held, judged = _held(claims)
-    rest = f" The {judged - held} others, and {len(claims) - judged} that a grid cannot tell, have their cause beside them."
-    return f"{len(made)} figures; {held} of {judged} claims held." + (rest if len(claims) > held else "")
+    parts = [(judged - held, "did not"), (len(claims) - judged, "cannot be told from these grids")]
+    rest = " and ".join(f"{count} {words}" for count, words in parts if count)
+    return f"{len(made)} figures; {held} of {judged} claims held." + (f" {rest}: the cause stands beside them." if rest else "")
 
 
 def _held(claims: list[Claim]) -> tuple[int, int]:

@@ -148,14 +148,15 @@ def draw_recovery(figure: Figure, rows: list[Row], *, by: str, ratio: str) -> No
 
 
 def half(rows: list[Row], by: str, ratio: str, method: str = "paper") -> dict[int, float]:
-    """For each d or K, the ratio at which half of the trials recover: between the points where the share crosses 1/2 last."""
+    """For each d or K, the ratio at which half of the trials recover: between the points where the share crosses 1/2 last;
+    infinite where the grid ends before."""
     found = {}
     for (value,), part in grouped(rows, by):
         x, share = column(part, ratio), column(part, method)
         below = np.flatnonzero(share < 0.5)
         i = below[-1] if len(below) else -1
         if i < 0 or i == len(x) - 1:
-            found[value] = np.nan if i >= 0 else x[0]
+            found[value] = np.inf if i >= 0 else x[0]
         else:
             found[value] = x[i] + (0.5 - share[i]) / (share[i + 1] - share[i]) * (x[i + 1] - x[i])
     return found
@@ -163,20 +164,22 @@ def half(rows: list[Row], by: str, ratio: str, method: str = "paper") -> dict[in
 
 def claim_recovery(rows: list[Row], *, by: str, ratio: str) -> list[Claim]:
     thresholds, ours = half(rows, by, ratio), half(rows, by, ratio, "ours")
-    values, known = np.array(list(thresholds.values())), np.array(list(ours.values()))
-    spread = values.max() / values.min() if np.isfinite(values).all() else np.nan
+    values, top = np.array(list(thresholds.values())), max(row[ratio] for row in rows)
+    spread = min(values.max(), top) / values.min()  # at least, where the grid ends before half of the trials recover
+    ended = bool(np.isinf(values).any())
     worst = sum(row["ours"] < row["paper"] for row in rows)
     name = ratio.replace("n", "N").replace("k", "K")
     return [
         Claim(
             f"the curves against {name} fall together: half the trials recover at ratios within a factor of 2",
-            ", ".join(f"{by} = {value}: {name} = {x:.3g}" for value, x in thresholds.items()) + f"; factor {spread:.2f}",
-            bool(spread <= 2) if np.isfinite(spread) else None,
+            ", ".join(f"{by} = {value}: {name} {_at(x, top)}" for value, x in thresholds.items())
+            + f"; factor {'above ' if ended else ''}{spread:.2f}",
+            None if ended and spread <= 2 else bool(spread <= 2),
             _minima(rows, by),
         ),
         Claim(
             "`recover` succeeds wherever the paper's method does, from fewer rows",
-            f"half recover at {', '.join(f'{x:.3g}' for x in known)}; behind at {worst} of {len(rows)} points",
+            f"half recover at {name} {', '.join(_at(x, top) for x in ours.values())}; behind at {worst} of {len(rows)} points",
             bool(worst == 0),
             "; ".join(
                 f"{by} = {row[by]}, {name} = {row[ratio]:.3g}: {row['ours']:.0%} against {row['paper']:.0%}"
@@ -186,6 +189,10 @@ def claim_recovery(rows: list[Row], *, by: str, ratio: str) -> list[Claim]:
         ),
         none_wrong(rows),
     ]
+
+
+def _at(ratio: float, top: float) -> str:
+    return f"= {ratio:.3g}" if np.isfinite(ratio) else f"> {top:g}"
 
 
 def _minima(rows: list[Row], by: str) -> str:
