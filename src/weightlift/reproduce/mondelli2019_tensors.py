@@ -179,12 +179,12 @@ def draw_bounds(figure: Figure, rows: list[Row]) -> None:
     for ax, d in zip(axes, inputs, strict=True):
         for i, (source, label) in enumerate(SOURCES.items()):
             part = [row for row in rows if (row["d"], row["source"]) == (d, source)]
-            curve(ax, i, column(part, "epsilon"), column(part, "error"), linestyle="", label=label)
+            curve(ax, i, column(part, "epsilon"), column(part, "error"), linestyle="", markersize=4, alpha=0.6, label=label)
         epsilon = np.linspace(0, 1, 101)
         ax.plot(epsilon, np.maximum(1 - 2 * epsilon**2, 0), color=FAINT, label="bound (8), orthonormal w")
         ax.set(title=f"d = r = {d}", xlabel="ε = max |⟨wᵢ, ŵⱼ⟩|", yscale="symlog", ylim=(0, None))
     axes[0].set_ylabel("E|y − ŷ|² / that of the best a + b‖x‖²")
-    axes[0].legend()
+    axes[-1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
 def claim_bounds(rows: list[Row]) -> list[Claim]:
@@ -270,6 +270,6 @@ RECIPES = [
         draw_bounds,
         claim_bounds,
         cost=lambda point: point["d"] ** 2 * (point["amount"] / 2e8 if point["source"] == "sgd" else 1e-4),
-        width=10.0,
+        width=12.0,
     ),
 ]

@@ -122,20 +122,24 @@ def draw_recovery(figure: Figure, rows: list[Row]) -> None:
     left.plot([inputs.index(value) for value in d], at, color="white", marker="o", markeredgecolor="black", linewidth=1)
     left.set(title="zhong2017; line: all trials recover", xlabel="inputs d", ylabel="samples n")
     for i, (method, label) in enumerate(METHODS.items()):
-        draw_thresholds(right, i, Thresholds.of(rows, method), label)
+        draw_thresholds(right, i, Thresholds.of(rows, method), boundary(rows, method)[1], label)
     right.plot(inputs, UNITS * np.array(inputs), color=FAINT, linestyle=":", label="as many rows as parameters")
     right.set(title="90 % recovery, 95 % interval", xlabel="inputs d", ylabel="samples n", xscale="log", yscale="log")
     shown = [value for value in inputs if value not in (60, 70, 80, 90)]  # whose labels would touch
     right.set_xticks(shown, [f"{value:g}" for value in shown])
+    right.set_ylim(top=10 * right.get_ylim()[1])  # room for the legend
     right.legend(loc="upper left")
 
 
-def draw_thresholds(ax: Axes, i: int, found: Thresholds, label: str) -> None:
-    """n over d with intervals; one that no trial bounds is left out."""
+def draw_thresholds(ax: Axes, i: int, found: Thresholds, least: np.ndarray, label: str) -> None:
+    """n over d with intervals; a triangle that points down at the least n of the grid where no trial failed."""
     told = found.high < 100 * found.low
     d, n, low, high = (values[told] for values in (found.d, *(found.d * r for r in (found.ratio, found.low, found.high))))
-    curve(ax, i, d, n, label=label)
-    ax.errorbar(d, n, yerr=[n - low, high - n], fmt="none", capsize=3, elinewidth=1, ecolor=ax.lines[-1].get_color())
+    curve(ax, i, d, n, label=label if told.any() else None)
+    color = ax.lines[-1].get_color()
+    ax.errorbar(d, n, yerr=[n - low, high - n], fmt="none", capsize=3, elinewidth=1, ecolor=color)
+    if not told.all():
+        ax.plot(found.d[~told], least[~told], marker="v", linestyle="", color=color, label=f"{label}, at most")
 
 
 @dataclass(frozen=True)
@@ -363,7 +367,7 @@ RECIPES = [
         "and `recover`. Recovered: every unit within 1 % and every sign of v right. Left: the paper's grid. Right: where 90 % "
         "recover, by logistic regression on log n, one slope for all d; for `recover` with fewer rows than the paper has.",
         "the least number of samples for 100 % recovery is about proportional to the dimension.",
-        {"quick": _with_few_rows("quick", 1.2, 1.6, 2.4), "paper": _with_few_rows("paper", 1.1, 1.2, 1.3, 1.5, 1.8)},
+        {"quick": _with_few_rows("quick", 1.2, 1.6, 2.4), "paper": _with_few_rows("paper", 1.2, 1.4, 1.8)},
         recovery_trial,
         summarize_recovery,
         draw_recovery,
