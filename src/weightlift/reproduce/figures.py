@@ -104,13 +104,13 @@ def completed(chosen: Iterable[Recipe], out: Path, run: RunRecord | None = None)
     return found
 
 
-def write_files(made: Reproduction, folder: Path) -> None:
-    """figure.csv, and with matplotlib figure.png and figure.pdf."""
+def write_files(made: Reproduction, folder: Path, kinds: Iterable[str] = tuple(style.SAVING)) -> None:
+    """figure.csv, and with matplotlib figure.png and figure.pdf, or those of these kinds."""
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / f"{made.recipe.figure}.csv", tables.as_csv(made.rows).encode())
     if importlib.util.find_spec("matplotlib") is None:
         return
     with style.canvas(made.recipe.width, made.recipe.height, made.recipe.title) as figure:
         made.recipe.draw(figure, made.rows)
-        for kind in style.SAVING:
+        for kind in kinds:
             write_atomically(folder / f"{made.recipe.figure}.{kind}", style.content(figure, kind))

@@ -49,9 +49,7 @@ def write_docs(out: Path, docs: Path) -> list[Reproduction]:
     found = {one.recipe.name: one for one in _recorded(images)} | new
     made = [found[recipe.name] for recipe in recipes() if recipe.name in found]
     for one in made:
-        folder = images / one.recipe.paper
-        write_files(one, folder)
-        (folder / f"{one.recipe.figure}.pdf").unlink(missing_ok=True)
+        write_files(one, images / one.recipe.paper, kinds=("png",))
     runs = [{**asdict(one.run), "cells": one.cells, "seconds": round(one.seconds, 1), "code": one.code} for one in made]
     write_atomically(images / RUNS, (json.dumps(runs, indent=1) + "\n").encode())
     page = markdown(made, lambda m: f"images/reproduction/{m.recipe.paper}/{m.recipe.figure}", pdf=False)

@@ -196,14 +196,14 @@ def _at(ratio: float, top: float) -> str:
 
 
 def _minima(rows: list[Row], by: str) -> str:
-    """How often the descent fails on rows from which all networks can be recovered: there other minima decide, not the rows."""
+    """How often the descent fails on rows from which all networks can be recovered: there the rows are not what it lacks."""
     plenty = [row for row in rows if row["ours"] == 1.0]
     shares = ", ".join(
         f"{by} = {value}: {np.mean([1 - row['paper'] for row in part]):.0%}" for (value,), part in grouped(plenty, by)
     )
     return (
-        "the start decides, not the rows: where `recover` has every trial right the descent ends at other minima in "
-        f"{shares} of the trials; {min(row['trials'] for row in rows)} trials a point"
+        f"not the rows decide: where `recover` has every trial right, {STEPS:,} steps of the descent end elsewhere in {shares} "
+        f"of the trials; {min(row['trials'] for row in rows)} trials a point"
     )
 
 
