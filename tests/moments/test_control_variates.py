@@ -74,3 +74,16 @@ def test_steps_of_conjugate_gradients_are_the_best_of_their_krylov_space(steps, 
     np.testing.assert_allclose(krylov @ (krylov.T @ v), v, atol=1e-10 * np.linalg.norm(v))
     np.testing.assert_allclose(krylov.T @ (b - A @ v), 0.0, atol=1e-10 * np.linalg.norm(b))
     assert np.linalg.norm(b - A @ v) > 1e-3 * np.linalg.norm(b)
+
+
+def test_of_a_population_the_linear_part_is_its_mean_and_first_moment(rng):
+    source = samples.population(truth("sigmoid", 0.7, rng))
+    mean, first = source.mean(moments.DirectionalMoments(np.eye(D), (0, 1)))
+    np.testing.assert_allclose(_conjugate_gradients(source), [mean[0], *first], rtol=1e-12)
+
+
+def test_conjugate_gradients_do_not_feel_the_scale_of_y(rng):
+    """Times a power of two: the same steps, to the last bit."""
+    X, y = rng.normal(size=(80, 5)) + 0.3, rng.normal(size=80)
+    v, small = (_conjugate_gradients(samples.open(X, y * size)) for size in (1.0, 2.0**-60))
+    np.testing.assert_array_equal(small, v * 2.0**-60)

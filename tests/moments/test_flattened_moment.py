@@ -120,9 +120,13 @@ def test_too_much_memory_is_refused_with_the_amount(monkeypatch):
     with pytest.raises(errors.ArgumentError, match=r"ℓ = 5 with 40 inputs.* GiB"):
         check_flattening(40, 5, max_memory=2**31)
     check_flattening(12, 2, max_memory=2**30)
-    monkeypatch.setattr(flattened_moment, "_machine_memory", lambda: 2.0**20)
+    whole = 8 * 9**4 / flattened_moment.LIMITS.memory_share  # of a tensor of order 4 in float64
+    source = samples.population(wl.teachers.biased(9, 2, rng=0))
+    monkeypatch.setattr(flattened_moment, "_machine_memory", lambda: 0.99 * whole)
     with pytest.raises(errors.ArgumentError, match="contract"):
-        hermite_coefficient(samples.population(wl.teachers.biased(9, 2, rng=0)), 6)
+        hermite_coefficient(source, 4)
+    monkeypatch.setattr(flattened_moment, "_machine_memory", lambda: 1.01 * whole)
+    assert hermite_coefficient(source, 4).shape == (9,) * 4
 
 
 def test_what_is_at_hand_is_a_share_of_the_machines_memory(monkeypatch):

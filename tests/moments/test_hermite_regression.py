@@ -78,8 +78,9 @@ def test_refusals():
     truth = wl.teachers.biased(20, 3, rng=0)
     with pytest.raises(ArgumentError, match=r"10626 terms.*0\.8 GiB"):
         hermite_regression(wl.samples.population(truth), 4)
-    with pytest.raises(TooFewRowsError, match="462"):
-        hermite_regression(wl.samples.open(*wl.draw(truth, 100)), 2)
+    for rows in (100, 461):
+        with pytest.raises(TooFewRowsError, match="462"):
+            hermite_regression(wl.samples.open(*wl.draw(truth, rows)), 2)
     with pytest.raises(ArgumentError, match="order must lie between 0 and the degree 2"):
         hermite_regression(wl.samples.population(truth), 2).tensor(3)
 
