@@ -99,7 +99,7 @@ def _common_range(A: Real, B: Real, rank: int | None, floor: float) -> tuple[Rea
 
 def _real_basis(alpha: Complex, beta: Complex, X: Complex) -> tuple[Real, int]:
     """Real columns that span the same: of two conjugate eigenvectors the real part and the imaginary part."""
-    complex_ones = np.abs((alpha * beta.conj()).imag) > 0
+    complex_ones = alpha.imag != 0  # β of real matrices is real and not negative
     basis = X.real.copy()
     second = np.flatnonzero(complex_ones)[1::2]  # LAPACK puts conjugates side by side
     basis[:, second] = X[:, second].imag
