@@ -45,7 +45,7 @@ def jennrich(R: ArrayLike, *, attempts: int = 8, rng: int | np.random.Generator 
     """
     T = symmetric_tensor(R, "R")
     rng = generator(rng)
-    n, order, attempts = T.shape[0], T.ndim, count("attempts", attempts)
+    n, order, attempts = len(T), T.ndim, count("attempts", attempts)
     pairs = slices(T, rng.standard_normal((n ** (order - 2), 2 * attempts))).reshape(attempts, 2, n, n)
     pencils = [shared_directions(M_a, M_b, rank=n) for M_a, M_b in pairs]
     best = max(pencils, key=lambda pencil: (-pencil.n_complex, pencil.gap))
@@ -74,7 +74,7 @@ def shared_directions(M_a: ArrayLike, M_b: ArrayLike, *, rank: int | None = None
 
 def _symmetric_pair(M_a: ArrayLike, M_b: ArrayLike) -> tuple[Real, Real]:
     A, B = np.asarray(M_a), np.asarray(M_b)
-    if A.ndim != 2 or A.shape[0] != A.shape[1] or A.shape != B.shape or A.shape[0] == 0:
+    if A.ndim != 2 or A.shape[0] != A.shape[1] or A.shape != B.shape or A.size == 0:
         raise ShapeError(f"M_a and M_b must be square matrices of one size, not {A.shape} and {B.shape}.")
     if "c" in (A.dtype.kind, B.dtype.kind) or not (np.isfinite(A).all() and np.isfinite(B).all()):
         raise NotFiniteError("M_a and M_b must be real and finite.")
