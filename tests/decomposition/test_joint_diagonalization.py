@@ -219,6 +219,8 @@ def test_refusals():
     good = np.stack([np.eye(3), np.diag([1.0, 2.0, 3.0])])
     with pytest.raises(ShapeError, match=r"\(L, n, n\)"):
         joint_diagonalize(good[0])
+    with pytest.raises(ShapeError, match=r"\(L, n, n\), not \(2, 2, 3\)"):
+        joint_diagonalize(good[:, :2])
     with pytest.raises(ArgumentError, match="ffdiag, qrj1d"):
         joint_diagonalize(good, method="jacobi")
     with pytest.raises(NotFiniteError):
