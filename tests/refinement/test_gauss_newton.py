@@ -287,10 +287,12 @@ def test_a_start_that_is_exact_and_a_deadline_that_has_passed_make_no_step(rng):
 
 
 @pytest.mark.parametrize("unit", [False, True])
+@pytest.mark.parametrize("size", [2.0**-30, 1.0, 2.0**30])
 @pytest.mark.parametrize("activation", ["relu", "squared_relu"])
-def test_the_last_step_ends_at_rounding_and_leaves_what_is_far(activation, unit):
+def test_the_last_step_ends_at_rounding_and_leaves_what_is_far(activation, unit, size):
     """Without any other step: a fit near its end is brought to rounding, one far from it stays."""
-    truth = wl.teachers.conditioned(4, 2, activation=activation, rng=0)
+    base = wl.teachers.conditioned(4, 2, activation=activation, rng=0)
+    truth = Network(base.W, size * base.a, activation=activation)
     X, y = wl.draw(truth, 200, rng=1)
     starts = [Network(truth.W * 1.7 + h * np.array([[1.0, -1.0]] * 4), truth.a, activation=activation) for h in (1e-10, 1e-2)]
     found = gauss_newton(samples.open(X, y), Students.of(*starts), free="Wa", unit=unit, iterations=0)
@@ -301,7 +303,7 @@ def test_the_last_step_ends_at_rounding_and_leaves_what_is_far(activation, unit)
     assert found.endings == (RefinementEnding.EXACT, RefinementEnding.ITERATIONS)
     assert found.students.network(0).equivalent(truth, tol=1e-13)
     for s in range(2):
-        assert found.risks[s] == pytest.approx(half_square(found.students.network(s), X, y), rel=1e-6, abs=1e-28)
+        assert found.risks[s] == pytest.approx(half_square(found.students.network(s), X, y), rel=1e-6, abs=1e-28 * size**2)
     W = starts[1].W / np.linalg.norm(starts[1].W, axis=0) if unit else starts[1].W
     np.testing.assert_allclose(found.students.network(1).W, W, rtol=1e-14)
 

@@ -110,6 +110,6 @@ def _projective_gap(alpha: Complex, beta: Complex) -> float:
     """Least angle between the lines (αᵢ, βᵢ); conjugate pairs count by their real parts, hence 0."""
     if len(alpha) == 1:
         return float(np.pi / 2)
-    phase = np.where(np.abs(beta) > 0, beta / np.where(np.abs(beta) > 0, np.abs(beta), 1.0), 1.0).conj()
-    angles = np.sort(np.arctan2((alpha * phase).real, (beta * phase).real) % np.pi)
+    # (α, β) and (−α, −β) are one line: modulo π their angles agree
+    angles = np.sort(np.arctan2(alpha.real, beta.real) % np.pi)
     return float(min(np.diff(angles).min(), angles[0] + np.pi - angles[-1]))
