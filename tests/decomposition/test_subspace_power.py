@@ -168,3 +168,12 @@ def test_the_ascent_ends_once_none_moves(monkeypatch):
     monkeypatch.setitem(_ascend.__globals__, "_forms", counted)
     _ascend(V, end, 500)
     assert len(made) <= 4
+
+
+@pytest.mark.parametrize(
+    ("noise", "status"), [(1e-9, DecompositionStatus.APPROXIMATE), (0.1, DecompositionStatus.NOT_SETTLED)]
+)
+def test_noise_beside_which_no_matrix_of_rank_one_is_left_in_the_span_is_said(noise, status, symmetric_noise):
+    """f at a component falls from one by the square of the noise: a millionth less of it is none."""
+    c, U = planted(5, 8, 0)
+    assert subspace_power(compose(c, U, 4) + noise * symmetric_noise(5, 4, 0), rank=8).status is status

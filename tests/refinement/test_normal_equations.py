@@ -158,3 +158,16 @@ def test_a_block_without_rows_adds_nothing(rng):
     plain = samples.open(X, y)
     for sums, awkward in zip(plain.fold(equations), Awkward(source=plain).fold(equations), strict=True):
         np.testing.assert_allclose(awkward, sums, rtol=1e-5, atol=1e-5 * np.abs(sums).max())
+
+
+def test_projection_onto_nearly_dependent_features_errs_by_rounding_alone(seed):
+    """A guard of 1e-14 alone would bend the weights by some 45 κ² ε; what is refined errs as normal equations do."""
+    rng = np.random.default_rng(seed)
+    X, y, w = rng.normal(size=(100, 4)), rng.normal(size=100), rng.normal(size=(4, 1))
+    net = Network(np.hstack([w, w + 1e-3 * rng.normal(size=(4, 1)), rng.normal(size=(4, 1))]), activation="tanh")
+    F = np.tanh(X @ net.W)
+    expected = np.linalg.lstsq(F, y, rcond=None)[0]
+    solved = project_outputs(samples.open(X, y), Students.of(net), offset=False).network(0)
+    squared = np.linalg.cond(F / np.linalg.norm(F, axis=0)) ** 2
+    assert squared > 1e6
+    assert np.linalg.norm(solved.a - expected) < 10 * squared * np.finfo(float).eps * np.linalg.norm(expected)
