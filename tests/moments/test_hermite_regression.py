@@ -9,7 +9,7 @@ import pytest
 
 import weightlift as wl
 from weightlift.errors import ArgumentError, TooFewRowsError
-from weightlift.hermite import tensor
+from weightlift.hermite import normalized, tensor
 from weightlift.moments import HermiteMoment, PowerMoments, hermite_regression, power_form, quadratic_fit
 from weightlift.moments.hermite_regression import HermiteRegression, features, terms
 from weightlift.namespaces import to_numpy
@@ -105,3 +105,8 @@ def test_weights_are_numbers_of_rows(rng):
     fits = [hermite_regression(rows, 2).tensor(2) for rows in (weighted, repeated)]
     np.testing.assert_allclose(*fits, rtol=1e-9, atol=1e-10)
     assert not np.allclose(fits[0], hermite_regression(wl.samples.open(X, y), 2).tensor(2), rtol=1e-3)
+
+
+def test_features_of_one_input_are_the_polynomials(as_xp, rng):
+    X = rng.standard_normal((7, 1))
+    np.testing.assert_allclose(to_numpy(features(as_xp(X), 4)), np.stack(normalized(4, X[:, 0]), axis=1), rtol=1e-14)
