@@ -10,7 +10,7 @@ import pytest
 import weightlift as wl
 from weightlift.errors import ArgumentError, TooFewRowsError
 from weightlift.hermite import normalized, tensor
-from weightlift.moments import HermiteMoment, PowerMoments, hermite_regression, power_form, quadratic_fit
+from weightlift.moments import DirectionalMoments, HermiteMoment, PowerMoments, hermite_regression, power_form, quadratic_fit
 from weightlift.moments.hermite_regression import HermiteRegression, features, terms
 from weightlift.namespaces import to_numpy
 from weightlift.samples import Residual
@@ -35,9 +35,10 @@ def test_features_are_orthonormal_hermite_entries(as_xp, rng):
 
 
 def test_population_tensors_are_exact(seed):
-    truth = wl.teachers.biased(4, 7, rng=seed)
-    source = wl.samples.population(truth)
+    base = wl.teachers.biased(4, 7, rng=seed)
+    source = wl.samples.population(wl.Network(base.W, base.a, base.b, 0.4))
     fit = hermite_regression(source, 4)
+    assert fit.tensor(0) == pytest.approx(source.mean(DirectionalMoments(np.eye(4)[:, :1], (0,)))[0][0], rel=1e-13)
     for k in (1, 2, 3, 4):
         np.testing.assert_allclose(fit.tensor(k), source.mean(HermiteMoment(4, k))[0], atol=1e-13)
 
