@@ -20,6 +20,7 @@ SAME: dict[tuple[str, str, str], str] = {  # file, before, after
         "damping[:, None] * diagonal - np.where(diagonal > floor, 0.0, 1.0)",
     ): "where the tangent vanishes, so does the right-hand side, and the step is zero",
     ("moments/flattened_moment.py", "range(half + 1)", "range(half + 1 + 1)"): UNREAD,
+    ("moments/hermite_moment.py", "range(5)", "range(5 + 1)"): UNREAD,
     ("refinement/normal_equations.py", "S > 1", "S <= 1"): "two ways of taking the same numbers to the same places",
 }
 
