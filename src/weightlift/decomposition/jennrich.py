@@ -66,7 +66,7 @@ def shared_directions(M_a: ArrayLike, M_b: ArrayLike, *, rank: int | None = None
     A, B = _symmetric_pair(M_a, M_b)
     V, s = _common_range(A, B, rank, floor)
     (alpha, beta), X = scipy.linalg.eig(V.T @ A @ V, V.T @ B @ V, homogeneous_eigvals=True)
-    X, n_complex = _real_basis(alpha, beta, X)
+    X, n_complex = _real_basis(alpha, X)
     X /= np.linalg.norm(X, axis=0)
     U = V @ np.linalg.pinv(X).T
     return Pencil(U / np.linalg.norm(U, axis=0), X.T @ V.T, _projective_gap(alpha, beta), n_complex, s)
@@ -97,7 +97,7 @@ def _common_range(A: Real, B: Real, rank: int | None, floor: float) -> tuple[Rea
     return np.asarray(left[:, :r]), np.asarray(s)
 
 
-def _real_basis(alpha: Complex, beta: Complex, X: Complex) -> tuple[Real, int]:
+def _real_basis(alpha: Complex, X: Complex) -> tuple[Real, int]:
     """Real columns that span the same: of two conjugate eigenvectors the real part and the imaginary part."""
     complex_ones = alpha.imag != 0  # β of real matrices is real and not negative
     basis = X.real.copy()
