@@ -1,5 +1,7 @@
 """Inputs that are not Gaussian: what notices them, what corrects them, and what does not need them to be."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.stats
@@ -158,3 +160,17 @@ def test_skewness_alone_is_counted_in_its_standard_errors(n, rng):
     fourth = (np.mean(next(rows.blocks(n)).X ** 4) - 3.0) * np.sqrt(n / 24.0)
     assert abs(third) > abs(fourth)
     assert gaussianity(rows).z == pytest.approx(abs(third), rel=1e-9)
+
+
+@pytest.mark.parametrize(("share", "gaussian"), [(0.95, True), (1.05, False)])
+def test_the_largest_of_many_statistics_may_be_as_large_as_chance_makes_it(share, gaussian):
+    """Of m normals the largest is about √(2 ln m): five standard errors beside it are none of chance."""
+    d, n = 3, 1000.0
+    m = 2 * (d + LIMITS.projections) + 1
+    z = LIMITS.gaussian_level + share * np.sqrt(2 * np.log(m))
+    third, fourth = np.zeros(d + LIMITS.projections), np.full(d + LIMITS.projections, 3.0)
+    third[1] = -z * np.sqrt(6 / n)
+    rows = SimpleNamespace(d=d, total=n, mean=lambda _: (third, fourth, d * (d + 2.0), 1.0))
+    test = gaussianity(rows)
+    assert test.z == pytest.approx(z, rel=1e-12)
+    assert test.gaussian is gaussian

@@ -190,6 +190,10 @@ def test_refusals(plant):
         decompose(T, 6)
     with pytest.raises(SingularError, match=r"rank=4.*Ask for rank=3"):
         decompose(T, 4)
+    small = compose([1.0, -2.0, 0.5], [[1.0, 0.3, -0.5], [0.2, 1.0, 1.0]], 3)
+    with pytest.raises(ArgumentError, match="rank=5, but symmetric tensors of this shape have 4 dimensions"):
+        decompose(small, 5, method="implicit_cp")
+    assert decompose(small, 4, method="implicit_cp", refine=False).rank == 4
     for rank in (0, -1):
         with pytest.raises(ArgumentError, match="at least 1"):
             decompose(T, rank)
@@ -233,3 +237,24 @@ def test_ill_conditioned_factors_keep_their_digits(plant, order, kappa):
     found = decompose(T, 4)
     assert found.residual < 30 * 4 * np.finfo(float).eps
     assert np.linalg.norm(found.tensor() - T) <= 1.01 * found.residual * np.linalg.norm(T) + 1e-300
+
+
+def test_noise_of_order_four_is_not_counted_as_components(symmetric_noise, seed):
+    """All n(n+1)/2 eigenvalues of its flattening differ from zero; squares are unique for n(n−1)/2 of them at most."""
+    found = decompose(symmetric_noise(4, 4, seed), None)
+    assert found.method != "subspace_power"
+    assert found.rank == 4
+
+
+@pytest.mark.parametrize(("residual", "tried"), [(0.5, ["kcl"]), (2.0, ["kcl", "jennrich"]), (1e12, ["kcl"])])
+def test_a_pencil_is_tried_between_rounding_and_noise(plant, residual, tried):
+    """In units of the rounding of n dimensions: what is exact, or noise, no pencil improves."""
+    c, U = plant(6, 2, 0)
+    T, seen = compose(c, U, 3), []
+
+    def left(_, found):
+        seen.append(found.method)
+        return replace(found, residual=residual * decomposition.LIMITS.rounding * 6)
+
+    decomposition._run(T, 6, "auto", None, left, np.random.default_rng(0))
+    assert seen == tried

@@ -7,7 +7,7 @@ import pytest
 
 import weightlift as wl
 from weightlift.decomposition import compose, decompose, fit_implicit, implicit_cp
-from weightlift.decomposition.implicit_cp import _objective
+from weightlift.decomposition.implicit_cp import _objective, _weights
 from weightlift.decomposition.tensors import apply_powers
 from weightlift.moments import power_form
 
@@ -75,3 +75,30 @@ def test_the_best_start_counts():
     assert max(alone) > min(alone) + 1e-3 * abs(min(alone))
     values = apply_powers(compose(c, U, 3), together.factors, 0)[0]
     assert together.objective == pytest.approx(-float(together.weights @ values), rel=1e-9)
+
+
+def test_as_many_starts_are_drawn_as_asked_for(rng):
+    c, U = planted(3, 2, 0)
+    before = np.random.default_rng(3)
+    after = np.random.default_rng(3)
+    fit_implicit(form_of(compose(c, U, 3)), 3, 2, 3, starts=4, steps=1, rng=after)
+    before.standard_normal(4 * 3 * 2)
+    assert after.standard_normal() == before.standard_normal()
+
+
+@pytest.mark.parametrize("power", [-80, 60])
+def test_a_fit_does_not_feel_the_size_of_the_tensor(power):
+    """Times 2^power: the same steps, to the last bit."""
+    c, U = planted(3, 3, 0)
+    T = compose(c, U, 3)
+    plain, scaled = (fit_implicit(form_of(np.ldexp(T, p)), 3, 3, 3, starts=2, rng=0) for p in (0, power))
+    np.testing.assert_array_equal(scaled.factors, plain.factors)
+    np.testing.assert_array_equal(scaled.weights, np.ldexp(plain.weights, power))
+    assert scaled.objective == np.ldexp(plain.objective, 2 * power)
+
+
+def test_components_that_coalesce_share_their_weight():
+    """G of two equal factors is singular; the guard of its diagonal gives each of them half."""
+    U = np.array([[0.6, 0.6, 0.0], [0.8, 0.8, 1.0]])
+    exact = np.linalg.lstsq((U.T @ U) ** 3, [2.0, 2.0, 0.7], rcond=None)[0]
+    np.testing.assert_allclose(_weights(np.array([2.0, 2.0, 0.7]), U, 3), exact, rtol=1e-3)

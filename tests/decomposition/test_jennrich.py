@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from weightlift.decomposition import DecompositionStatus, compose, jennrich, shared_directions
+from weightlift.decomposition import DecompositionStatus, Pencil, compose, jennrich, shared_directions
 from weightlift.decomposition.tensors import power_columns, slices
 from weightlift.errors import ArgumentError, NotFiniteError, ShapeError, SingularError
 
@@ -76,6 +76,7 @@ def test_complex_eigenvalues_are_counted_and_span_their_plane(rng):
     A[2, 2], B[2, 2] = 1.0, 2.0
     pencil = shared_directions(U @ A @ U.T, U @ B @ U.T)
     assert pencil.n_complex == 2
+    assert np.linalg.matrix_rank(pencil.dual) == 3
     assert pencil.gap == pytest.approx(0, abs=1e-12)
     for M in (A, B):
         D = pencil.dual @ U @ M @ U.T @ pencil.dual.T
@@ -150,3 +151,44 @@ def test_matrices_of_any_size_weigh_alike(rng):
     plain, scaled = shared_directions(A, B), shared_directions(1e-7 * A, 1e6 * B)
     np.testing.assert_allclose(scaled.singular_values, plain.singular_values, atol=1e-12)
     np.testing.assert_allclose(np.abs(scaled.factors.T @ plain.factors).max(axis=0), 1.0, atol=1e-9)
+
+
+def test_two_complex_pairs_keep_two_planes(rng):
+    """Of every pair of conjugate eigenvectors the real and the imaginary part: the dual splits into two blocks of two."""
+    U = rng.standard_normal((4, 4))
+    A, B = np.zeros((2, 4, 4))
+    for at, angle in ((0, 0.3), (2, 1.1)):
+        turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+        A[at : at + 2, at : at + 2] = turn @ np.diag([1.0, -1.0]) @ turn.T + 0.2 * at * np.array([[0.0, 1.0], [1.0, 0.0]])
+        B[at : at + 2, at : at + 2] = [[0.0, 1.0], [1.0, 0.0]]
+    pencil = shared_directions(U @ A @ U.T, U @ B @ U.T)
+    assert pencil.n_complex == 4
+    assert np.linalg.matrix_rank(pencil.dual) == 4
+    D = np.abs(pencil.dual @ U @ B @ U.T @ pencil.dual.T)
+    assert ((1e-10 * D.max() < D).sum(axis=1) <= 2).all()
+
+
+def test_one_direction_has_the_whole_line_to_itself():
+    assert shared_directions([[2.0]], [[-3.0]]).gap == pytest.approx(np.pi / 2)
+
+
+@pytest.mark.parametrize(("share", "rank"), [(0.9, 1), (1.1, 2)])
+def test_the_floor_is_beside_the_largest_singular_value(share, rank):
+    """[A B] of diag(1, ±t) has the singular values √2 and √2 t."""
+    A, B = (np.diag([1.0, sign * share * 1e-3]) for sign in (1.0, -1.0))
+    assert shared_directions(A, B, floor=1e-3).factors.shape == (2, rank)
+
+
+def test_a_real_pencil_is_preferred_to_complex_ones_with_a_wider_gap(monkeypatch):
+    """A complex pair counts before any gap."""
+    module, drawn = jennrich.__globals__, iter([(0, 0.01), (2, 0.0), (0, 0.02), (4, 0.5)])
+    U = np.eye(3)
+
+    def pencil(A, B, *, rank):
+        n_complex, gap = next(drawn)
+        factors = np.roll(U, 1, axis=1) if gap == 0.02 else np.ones((3, 3))
+        return Pencil(factors, U, gap, n_complex, np.ones(3))
+
+    monkeypatch.setitem(module, "shared_directions", pencil)
+    found = jennrich(compose([3.0, 2.0, 1.0], U, 3), attempts=4)
+    assert found.status is DecompositionStatus.EXACT

@@ -5,10 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from weightlift.decomposition import compose, joint_diagonalize
-from weightlift.decomposition.ffdiag import _step, balance, settled
-from weightlift.decomposition.joint_diagonalization import _compress, off_criterion
-from weightlift.decomposition.qrj1d import _rotate, _shear, round_robin
+from weightlift.decomposition import JointDiagonalization, compose, joint_diagonalize, shared_directions
+from weightlift.decomposition.ffdiag import _step, balance, ffdiag, settled
+from weightlift.decomposition.joint_diagonalization import _best_pencil, _compress, _starts, off_criterion
+from weightlift.decomposition.limits import LIMITS
+from weightlift.decomposition.qrj1d import _rotate, _shear, qrj1d, round_robin
 from weightlift.errors import ArgumentError, NotFiniteError, ShapeError, SingularError
 
 METHODS = ["ffdiag", "qrj1d"]
@@ -218,6 +219,8 @@ def test_refusals():
     good = np.stack([np.eye(3), np.diag([1.0, 2.0, 3.0])])
     with pytest.raises(ShapeError, match=r"\(L, n, n\)"):
         joint_diagonalize(good[0])
+    with pytest.raises(ShapeError, match=r"\(L, n, n\), not \(2, 2, 3\)"):
+        joint_diagonalize(good[:, :2])
     with pytest.raises(ArgumentError, match="ffdiag, qrj1d"):
         joint_diagonalize(good, method="jacobi")
     with pytest.raises(NotFiniteError):
@@ -294,3 +297,120 @@ def test_noise_is_what_balanced_slices_leave(rng):
     assert settled(0.9e-3 * off, M, 0.0)
     assert not settled(1.1e-3 * off, M, 0.0)
     assert settled(1.1e-3 * off, M, 2e-3 * off)
+
+def test_a_budget_of_one_sweep_is_enough_for_what_is_diagonal(rng):
+    """The first sweep is counted as one, by both methods, and the last one is made."""
+    M = congruent(np.eye(4), rng.standard_normal((5, 4)))
+    for sweep in (ffdiag, qrj1d):
+        for most in (1, 7):
+            B, sweeps, done = sweep(M, 1e-10, most)
+            assert (sweeps, done) == (1, True)
+            np.testing.assert_allclose(np.einsum("lii,lii->i", B @ M @ B.T, B @ M @ B.T), 1.0, rtol=1e-12)
+
+
+def test_steps_that_turn_back_are_halved_and_grow_again(rng, monkeypatch):
+    """By the cosine of two steps in turn, whatever their size; a step longer than the limit is cut to it."""
+    w = np.zeros((3, 3))
+    w[0, 1], w[2, 0] = 3e-3, 4e-3
+    shares = [1.0, 0.5, 0.5 * LIMITS.growth, min(1.0, 0.5 * LIMITS.growth**2), 0.5 * LIMITS.growth**2 / 2]
+    signs = [1.0, -1.0, -1.0, -1.0, 1.0]
+    for size in (1.0, 1e-3, 1e3):
+        steps = iter(sign * size * w for sign in signs)
+        monkeypatch.setattr("weightlift.decomposition.ffdiag._step", lambda M, steps=steps: next(steps))
+        monkeypatch.setattr("weightlift.decomposition.ffdiag.balance", lambda M: np.ones(3))
+        monkeypatch.setattr("weightlift.decomposition.ffdiag.settled", lambda *_: False)
+        B, *_ = ffdiag(rng.standard_normal((2, 3, 3)), 0.0, len(signs))
+        expected = np.eye(3)
+        for share, sign in zip(shares, signs, strict=True):
+            expected = (np.eye(3) + min(share, LIMITS.largest_step / (5e-3 * size)) * sign * size * w) @ expected
+        np.testing.assert_allclose(B, expected, rtol=1e-12)
+
+
+def test_rows_without_a_diagonal_are_scaled_by_their_entries(rng):
+    """Slices of any size alike; a row of zeros keeps a finite scale."""
+    M = rng.standard_normal((6, 4, 4))
+    M += M.transpose(0, 2, 1)
+    M[:, 2, 2] = 0.0
+    scale = balance(M)
+    assert scale[2] ** -4 == pytest.approx(np.finfo(float).eps * np.sum(M[:, 2] ** 2), rel=1e-12)
+    for t in (1e-3, 40.0):
+        np.testing.assert_allclose(balance(t**2 * M) * t, scale, rtol=1e-12)
+    M[:, 1], M[:, :, 1] = 0.0, 0.0
+    assert np.isfinite(balance(M)).all()
+
+
+def test_a_step_between_equal_profiles_does_not_feel_the_size(rng):
+    """Their 2 × 2 system is singular: its determinant is kept beside the squares of the profiles, to the last bit."""
+    M = rng.standard_normal((6, 3, 3))
+    M += M.transpose(0, 2, 1)
+    M[:, 1, 1] = M[:, 0, 0]
+    W = _step(M)
+    assert np.isfinite(W).all()
+    np.testing.assert_array_equal(_step(np.ldexp(M, -30)), W)
+    np.testing.assert_array_equal(_step(np.ldexp(M, 30)), W)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_slices_of_any_size_have_one_solution(method, rng):
+    """Times a power of four: B times its root, to the rounding of fourth roots; with noise, too."""
+    N = rng.standard_normal((6, 4, 4))
+    M = congruent(rng.standard_normal((4, 4)), rng.standard_normal((6, 4))) + 1e-3 * (N + N.transpose(0, 2, 1))
+    plain, scaled = (joint_diagonalize(np.ldexp(M, power), method=method, max_sweeps=20) for power in (0, -120))
+    np.testing.assert_allclose(scaled.B, np.ldexp(plain.B, 60), rtol=1e-9, atol=1e-9 * np.abs(scaled.B).max())
+    assert scaled.off == pytest.approx(plain.off, rel=1e-9)
+    assert scaled.sweeps == plain.sweeps
+
+
+@pytest.mark.parametrize(
+    ("runs", "taken"),
+    [
+        ([(True, 0.5), (True, 0.3)], 1),
+        ([(True, 0.5), (True, 0.6)], 0),
+        ([(True, 0.5), (True, 0.49999)], 0),
+        ([(False, 0.1), (True, 0.5)], 1),
+        ([(True, 0.5), (False, 0.1)], 0),
+        ([(False, 0.5), (False, 0.1)], 1),
+        ([(True, 1e-21), (True, 0.0)], 0),
+    ],
+)
+def test_of_two_starts_the_settled_one_with_less_beside_the_diagonal_is_taken(runs, taken, rng, monkeypatch):
+    """… where it is less by more than rounding; after one that is exact no other is tried."""
+    M = congruent(rng.standard_normal((3, 3)), rng.standard_normal((4, 3)))
+    made = []
+
+    def result(B, M, sweeps, settled):
+        converged, off = runs[len(made)]
+        made.append(JointDiagonalization(B, M, off, sweeps, converged))
+        return made[-1]
+
+    monkeypatch.setattr("weightlift.decomposition.joint_diagonalization._result", result)
+    assert joint_diagonalize(M) is made[taken]
+    assert len(made) == (1 if runs[0][1] < 1e-20 else 2)
+
+
+def test_the_first_start_is_a_pencil_and_the_last_a_rotation(rng):
+    """On exact slices the pencil's dual is the solution; one slice alone has no pencil."""
+    M = congruent(rng.standard_normal((4, 4)), rng.standard_normal((6, 4)))
+    pencil, rotation = _starts(M, rng)
+    assert off_criterion(pencil @ M @ pencil.T) < 1e-18
+    (alone,) = _starts(M[:1], rng)
+    for Q in (rotation, alone):
+        np.testing.assert_allclose(Q @ Q.T, np.eye(4), atol=1e-14)
+
+
+def test_of_several_pencils_the_one_with_least_beside_the_diagonal_starts(rng):
+    M = rng.standard_normal((6, 4, 4))
+    M += M.transpose(0, 2, 1)
+    mixtures = np.tensordot(rng.standard_normal((5, 2, 6)), M, axes=1)
+    offs = [off_criterion(B @ M @ B.T) for B in (shared_directions(*pair, rank=4).dual for pair in mixtures)]
+    for order in (np.argsort(offs), np.argsort(offs)[::-1]):
+        B = _best_pencil(M, mixtures[order])
+        assert off_criterion(B @ M @ B.T) == pytest.approx(min(offs), rel=1e-12)
+
+
+def test_slices_may_differ_from_their_transposes_by_rounding_alone(rng):
+    M = congruent(rng.standard_normal((3, 3)), rng.standard_normal((4, 3)))
+    skew = np.abs(M).max() * np.triu(np.ones((3, 3)), 1)
+    assert joint_diagonalize(M + 1e-9 * skew).converged
+    with pytest.raises(ArgumentError, match="symmetric"):
+        joint_diagonalize(M + 1e-6 * skew)

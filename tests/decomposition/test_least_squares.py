@@ -5,7 +5,8 @@ import pytest
 
 from weightlift.decomposition import compose, decompose, kcl, polish
 from weightlift.decomposition.components import DecompositionStatus, fit_components
-from weightlift.decomposition.least_squares import _conjugate_gradients, _solve
+from weightlift.decomposition.least_squares import _conjugate_gradients, _near, _solve
+from weightlift.decomposition.limits import LIMITS
 from weightlift.decomposition.tensors import apply_powers
 from weightlift.errors import ArgumentError
 
@@ -129,3 +130,73 @@ def test_conjugate_gradients_solve_in_as_many_steps_as_dimensions(rng):
     found = _conjugate_gradients(product, lambda V: V / 2, b)
     np.testing.assert_allclose(A @ found.ravel(), b.ravel(), atol=1e-7 * np.linalg.norm(b))
     assert len(calls) <= 6
+
+
+def test_conjugate_gradients_take_no_more_products_than_unknowns_and_feel_no_size(rng):
+    """Of an ill-conditioned matrix all of them; times a power of two the same bits."""
+    Q, calls = np.linalg.qr(rng.standard_normal((6, 6)))[0], []
+    A, b = Q * np.geomspace(1e-10, 1.0, 6) @ Q.T, rng.standard_normal((3, 2))
+
+    def product(V):
+        calls.append(1)
+        return (A @ V.ravel()).reshape(3, 2)
+
+    found = _conjugate_gradients(product, lambda V: V, b)
+    assert len(calls) == 6
+    np.testing.assert_array_equal(_conjugate_gradients(product, lambda V: V, np.ldexp(b, -60)), np.ldexp(found, -60))
+
+
+def test_conjugate_gradients_end_at_their_tolerance(rng):
+    """The residual, in the preconditioner's norm, is 1e-8 of the first, and is not pressed far below."""
+    Q = np.linalg.qr(rng.standard_normal((40, 40)))[0]
+    A, b = Q * np.linspace(1.0, 30.0, 40) @ Q.T, rng.standard_normal(40)
+    left = np.linalg.norm(b - A @ _conjugate_gradients(lambda V: A @ V, lambda V: V, b)) / np.linalg.norm(b)
+    assert 1e-3 * LIMITS.cg_tolerance < left < 1.01 * LIMITS.cg_tolerance
+
+
+@pytest.mark.parametrize("order", [3, 4])
+def test_the_preconditioner_inverts_what_acts_beside_the_components(order, rng, monkeypatch):
+    """For V with XᵀV = 0 the second term of JᵀJ vanishes, and what is left is inverted exactly."""
+    X, s = rng.standard_normal((6, 3)), np.array([1.0, -1.0, 1.0])
+    V = np.linalg.qr(X, mode="complete")[0][:, 3:] @ rng.standard_normal((3, 3))
+    routes = []
+    monkeypatch.setitem(_solve.__globals__, "_conjugate_gradients", lambda *route: routes.append(route))
+    _solve(X, s, order, 0.1, V)
+    ((product, inverse, _),) = routes
+    np.testing.assert_allclose(inverse(product(V)), V, atol=1e-10)
+
+
+@pytest.mark.parametrize("order", [3, 4])
+def test_a_fit_does_not_feel_the_size_of_the_tensor(plant, symmetric_noise, order):
+    c, U = plant(4, 3, 1)
+    T = compose(c, U, order) + 0.05 * symmetric_noise(4, order, 1)
+    plain = polish(T, kcl(T))
+    for size in (1e-18, 1e18):
+        scaled = polish(size * T, kcl(size * T))
+        np.testing.assert_allclose(scaled.factors, plain.factors, atol=1e-7)
+        np.testing.assert_allclose(scaled.weights, size * plain.weights, rtol=1e-7)
+        assert scaled.residual == pytest.approx(plain.residual, rel=1e-12)
+
+
+def test_a_damped_way_goes_on_after_a_step_that_rises(plant, symmetric_noise):
+    """From afar an almost undamped step may overshoot; more damping finds the way down, to the same minimum as from near."""
+    c, U = plant(5, 2, 3)
+    T = compose(c, U, 3) + 1e-3 * symmetric_noise(5, 3, 3)
+    near = polish(T, kcl(T))
+    for seed in range(3):
+        far = fit_components(T, U + 0.25 * np.random.default_rng(seed).standard_normal(U.shape), method="given")
+        assert polish(T, far, max_steps=200).residual == pytest.approx(near.residual, rel=1e-6)
+
+
+def test_what_is_near_has_weights_and_a_condition_within_twice_the_start(plant):
+    c, U = plant(4, 3, 0)
+    start = fit_components(compose(c, U, 3), U, method="given")
+    X = start.factors * np.abs(start.weights) ** (1 / 3)
+    most = LIMITS.trust ** (1 / 3)
+    assert _near(X, 3, start)
+    assert _near(0.999 * most * X, 3, start)
+    assert not _near(1.001 * most * X, 3, start)
+    assert not _near(X * np.array([1.0, 1.0, 1.0, 0.0]), 3, start)
+    U2 = start.factors.copy()
+    U2[:, 0] = U2[:, 1] + 1e-3 * U2[:, 0]
+    assert not _near(U2 * np.abs(start.weights) ** (1 / 3), 3, start)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from weightlift.decomposition import DecompositionStatus, compose, power_method
-from weightlift.decomposition.power_method import _orthogonal_components, definite_contraction
+from weightlift.decomposition.limits import LIMITS
+from weightlift.decomposition.power_method import _definite, _iterate, _orthogonal_components, definite_contraction
 from weightlift.decomposition.tensors import apply_powers
 from weightlift.errors import ArgumentError, NotFiniteError, ShapeError
 
@@ -44,12 +45,11 @@ def test_contraction_is_definite_and_has_the_factors(plant, seed, order):
 
 
 def test_orthogonal_factors_need_no_step_of_the_perceptron(rng):
-    """U orthonormal: the first G gives P = Σ cᵢ² uᵢuᵢᵀ up to scale."""
+    """U orthonormal: the first G, of length one, is Σ cᵢ uᵢ/‖c‖ and gives P = Σ cᵢ² uᵢuᵢᵀ/‖c‖."""
     Q = np.linalg.qr(rng.standard_normal((5, 5)))[0]
     c = np.array([1.0, -1.0, 1.2, -0.9, 1.1])
     P = definite_contraction(compose(c, Q, 3), max_steps=1)
-    expected = Q * c**2 @ Q.T
-    np.testing.assert_allclose(P / np.linalg.norm(P), expected / np.linalg.norm(expected), atol=1e-13)
+    np.testing.assert_allclose(P, Q * c**2 @ Q.T / np.linalg.norm(c), atol=1e-13)
 
 
 def test_noise_enters_linearly(plant, errors, symmetric_noise, seed):
@@ -99,3 +99,70 @@ def test_further_steps_serve_the_conditioning(plant, seed, order):
             conditions.append(np.linalg.cond(definite_contraction(T, max_steps=steps)))
     assert conditions == sorted(conditions, reverse=True)
     assert np.linalg.cond(definite_contraction(T)) <= conditions[0]
+
+
+def perceptron(T, steps):
+    """The contractions T(I, I, G) of its first steps: Σ R(x, x, ·) over eigenvectors that are not positive is added to G."""
+    letters = "cde"[: T.ndim - 2]
+    G = np.einsum(f"aa{letters}->{letters}", T)
+    G = G / np.linalg.norm(G)
+    found = []
+    for _ in range(steps):
+        P = np.einsum(f"ab{letters},{letters}->ab", T, G)
+        found.append(P)
+        values, X = np.linalg.eigh(P)
+        low = [x for value, x in zip(values, X.T, strict=True) if value <= max(LIMITS.margin * values[-1], values[0])]
+        more = sum(np.einsum(f"ab{letters},a,b->{letters}", T, x, x) for x in low)
+        G = G + more / np.linalg.norm(more)
+    return found
+
+
+@pytest.mark.parametrize("order", [3, 4])
+@pytest.mark.parametrize("steps", [1, 6, 25, 31, 60])
+def test_the_best_conditioned_contraction_of_the_perceptron(plant, seed, order, steps):
+    """… among the steps allowed, of which those beyond the extra ones are not made."""
+    c, U = plant(5, 6, seed)
+    T = compose(c, U, order)
+    made = perceptron(T, min(steps, LIMITS.extra_steps + 1))
+    ratios = [values[0] / values[-1] for values in map(np.linalg.eigvalsh, made)]
+    if max(ratios) <= LIMITS.definite:
+        with pytest.raises(ArgumentError, match="no definite contraction"):
+            definite_contraction(T, max_steps=steps)
+    else:
+        expected = made[int(np.argmax(ratios))]
+        np.testing.assert_allclose(definite_contraction(T, max_steps=steps), expected, atol=1e-9 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("power", [-90, 90])
+def test_contractions_do_not_feel_the_size_of_the_tensor(plant, power):
+    c, U = plant(5, 6, 1)
+    T = compose(c, U, 3)
+    np.testing.assert_array_equal(definite_contraction(np.ldexp(T, power)), np.ldexp(definite_contraction(T), power))
+
+
+@pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])
+def test_a_second_moment_is_made_symmetric_positive_and_is_definite_beside_its_largest_eigenvalue(size, rng):
+    Q = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+    skew = rng.standard_normal((3, 3))
+    for share in (0.5, 2.0):
+        P = size * (Q * [share * LIMITS.definite, 0.1, 1.0] @ Q.T)
+        for given in (P, -P):
+            if share < 1:
+                with pytest.raises(ArgumentError, match="must be definite"):
+                    _definite(given, 3)
+            else:
+                np.testing.assert_allclose(_definite(given, 3), P, atol=1e-15 * size)
+    P = size * (Q * [0.5, 2.0, 1.0] @ Q.T)
+    np.testing.assert_allclose(_definite(P + size * (skew - skew.T), 3), P, atol=1e-14 * size)
+
+
+@pytest.mark.parametrize("order", [3, 4])
+def test_a_step_is_the_contraction_on_the_side_of_its_start(order, rng):
+    T = compose([3.0, -2.0, 1.5], rng.normal(size=(4, 3)), order)
+    V = rng.standard_normal((4, 12))
+    V /= np.linalg.norm(V, axis=0)
+    image = apply_powers(T, V, 1)
+    image *= np.sign((image * V).sum(axis=0)) / np.linalg.norm(image, axis=0)
+    moved, settled = _iterate(T, V, 1)
+    np.testing.assert_allclose(moved, image, atol=1e-13)
+    assert not settled

@@ -9,8 +9,10 @@ import pytest
 
 from weightlift.decomposition import DecompositionStatus, compose, decompose, subspace_power
 from weightlift.decomposition.components import condition_number, unit_columns
+from weightlift.decomposition.limits import LIMITS
 from weightlift.decomposition.subspace_power import (
     _ascend,
+    _forms,
     checked_overcomplete_rank,
     flattened_range,
     flattened_spectrum,
@@ -116,6 +118,12 @@ def test_an_eigenvalue_of_rounding_is_no_component(least, refused):
     assert checked_overcomplete_rank(None, values) == 1
 
 
+@pytest.mark.parametrize(("share", "counted"), [(0.5, 1), (2.0, 2)])
+def test_components_are_counted_beside_the_largest_eigenvalue(share, counted):
+    for size in (1e-6, 1.0, 1e6):
+        assert checked_overcomplete_rank(None, size * np.array([-4.0, 4.0 * share * LIMITS.rank_floor, 0.0])) == counted
+
+
 def test_a_step_rises_and_ends_at_a_component(rng):
     """f(x) = ‖Vᵀvec(xxᵀ)‖² never falls, is at most one, and at its end x is an eigenvector of g."""
     c, U = planted(5, 8, 3)
@@ -129,3 +137,43 @@ def test_a_step_rises_and_ends_at_a_component(rng):
         assert (value >= (f[-1] ** 2).sum(axis=0) - 1e-12).all()
         f.append(np.einsum("rij,is,js->rs", V, moved, moved))
     assert value.max() > 1 - 1e-9
+
+
+def test_a_step_is_that_of_its_formula(rng):
+    """x ← normalise(g + √(f(1 − f)) x), g = Σ_s (xᵀV_s x) V_s x, f = ⟨x, g⟩ clipped to [½, 1]."""
+    c, U = planted(5, 6, 1)
+    V, _ = flattened_range(compose(c, U, 4), 6)
+    X = unit_columns(np.hstack([rng.standard_normal((5, 9)), U[:, :3] + 0.1 * rng.standard_normal((5, 3))]))
+    moved, _ = _ascend(V, X, 1)
+    seen = []
+    for x, following in zip(X.T, moved.T, strict=True):
+        g = sum((x @ A @ x) * (A @ x) for A in V)
+        f = np.clip(x @ g, 0.5, 1.0)
+        seen.append(f > 0.5)
+        expected = g + np.sqrt(f * (1 - f)) * x
+        np.testing.assert_allclose(following, expected / np.linalg.norm(expected), atol=1e-13)
+    assert True in seen
+    assert False in seen
+
+
+def test_the_ascent_ends_once_none_moves(monkeypatch):
+    c, U = planted(4, 5, 0)
+    V, _ = flattened_range(compose(c, U, 4), 5)
+    end, made = _ascend(V, U, 500)[0], []
+
+    def counted(rows, X, r):
+        made.append(r)
+        return _forms(rows, X, r)
+
+    monkeypatch.setitem(_ascend.__globals__, "_forms", counted)
+    _ascend(V, end, 500)
+    assert len(made) <= 4
+
+
+@pytest.mark.parametrize(
+    ("noise", "status"), [(1e-9, DecompositionStatus.APPROXIMATE), (0.1, DecompositionStatus.NOT_SETTLED)]
+)
+def test_noise_beside_which_no_matrix_of_rank_one_is_left_in_the_span_is_said(noise, status, symmetric_noise):
+    """f at a component falls from one by the square of the noise: a millionth less of it is none."""
+    c, U = planted(5, 8, 0)
+    assert subspace_power(compose(c, U, 4) + noise * symmetric_noise(5, 4, 0), rank=8).status is status

@@ -134,3 +134,14 @@ def test_symmetry_is_judged_beside_the_largest_entry():
     T[0, 1, 2] += 1e-3
     with pytest.raises(ArgumentError, match="not symmetric"):
         symmetric_tensor(T)
+
+
+def test_sums_too_large_to_form_are_refused():
+    """64⁶ = 2³⁶ numbers; orders below zero mean nothing, order zero is the sum of the weights."""
+    with pytest.raises(ArgumentError, match=r"64\^order at most"):
+        compose([1.0], np.ones((64, 1)), 6)
+    with pytest.raises(ArgumentError, match="order must be at least 0"):
+        compose([1.0], np.ones((2, 1)), -1)
+    assert compose([1.5, -0.25], np.ones((3, 2)), 0) == 1.25
+    with pytest.raises(ShapeError, match="weights must have shape"):
+        compose([1.0, 2.0], np.ones((3, 4)), 3)

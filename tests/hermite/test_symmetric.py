@@ -51,6 +51,17 @@ def test_powers_raising_and_direction(d, order, rng):
         assert basis.direction(basis.powers(U) @ [1.0, 0.4, -0.7])[1] > 1e-3
 
 
+@pytest.mark.parametrize("order", [2, 3])
+def test_a_direction_is_the_leading_one_of_the_unfolding(order, rng):
+    """The coordinates are an isometry, so the singular values are those of T as a matrix d × d^{m−1}."""
+    basis = symmetric_basis(4, order)
+    z = rng.normal(size=basis.size)
+    left, s, _ = np.linalg.svd(basis.unpack(z).reshape(4, -1))
+    direction, impurity = basis.direction(z)
+    assert abs(direction @ left[:, 0]) == pytest.approx(1.0, rel=1e-12)
+    assert impurity == pytest.approx(s[1] / s[0], rel=1e-12)
+
+
 def hermite_power(w, order):
     T = np.ones(())
     for _ in range(order):
@@ -66,10 +77,11 @@ def test_hermite_coordinates(as_xp, order):
     np.testing.assert_allclose(to_numpy(basis.hermite(as_xp(X))), expected, atol=1e-13)
 
 
+@pytest.mark.parametrize("d", [1, 3])
 @pytest.mark.parametrize(("rows", "columns"), [(1, 1), (2, 1), (2, 2), (0, 2), (3, 2)])
-def test_flattenings_are_those_of_the_whole_tensor(as_xp, rows, columns):
+def test_flattenings_are_those_of_the_whole_tensor(as_xp, rows, columns, d):
     rng = np.random.default_rng(rows)
-    d, X, g = 3, rng.normal(size=(20, 3)), rng.normal(size=20)
+    X, g = rng.normal(size=(20, d)), rng.normal(size=20)
     whole = np.tensordot(g, hermite.tensor(rows + columns, X), axes=1).reshape(d**rows, d**columns)
     expected = embedding(d, rows).T @ whole @ embedding(d, columns)
     H = [symmetric_basis(d, j).hermite(as_xp(X)) for j in range(max(rows, columns) + 1)]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from weightlift import moments, samples
+from weightlift.moments.control_variates import _conjugate_gradients
 from weightlift.network import Network
 
 D, K = 4, 3
@@ -58,3 +59,31 @@ def test_control_variates_lower_the_variance():
         errors.append([np.linalg.norm(raw - exact), np.linalg.norm(residual - exact)])
     raw, residual = np.median(errors, axis=0)
     assert residual < 0.5 * raw
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3])
+def test_steps_of_conjugate_gradients_are_the_best_of_their_krylov_space(steps, rng, limits):
+    """After s steps v lies in span{b, Ab, …, A^{s−1}b}, and what is left of b is orthogonal to it; A = E ffᵀ, b = E f y."""
+    limits("weightlift.moments.control_variates", cg_steps=steps)
+    X = rng.normal(size=(80, 5)) * [1, 2, 1, 0.5, 3] + 0.3
+    y, w = rng.normal(size=80), rng.uniform(0.5, 2, size=80)
+    v = _conjugate_gradients(samples.open(X, y, sample_weight=w))
+    F = np.hstack([np.ones((80, 1)), X])
+    A, b = (F * w[:, None]).T @ F / w.sum(), F.T @ (w * y) / w.sum()
+    krylov = np.linalg.qr(np.stack([np.linalg.matrix_power(A, s) @ b for s in range(steps)], axis=1))[0]
+    np.testing.assert_allclose(krylov @ (krylov.T @ v), v, atol=1e-10 * np.linalg.norm(v))
+    np.testing.assert_allclose(krylov.T @ (b - A @ v), 0.0, atol=1e-10 * np.linalg.norm(b))
+    assert np.linalg.norm(b - A @ v) > 1e-3 * np.linalg.norm(b)
+
+
+def test_of_a_population_the_linear_part_is_its_mean_and_first_moment(rng):
+    source = samples.population(truth("sigmoid", 0.7, rng))
+    mean, first = source.mean(moments.DirectionalMoments(np.eye(D), (0, 1)))
+    np.testing.assert_allclose(_conjugate_gradients(source), [mean[0], *first], rtol=1e-12)
+
+
+def test_conjugate_gradients_do_not_feel_the_scale_of_y(rng):
+    """Times a power of two: the same steps, to the last bit."""
+    X, y = rng.normal(size=(80, 5)) + 0.3, rng.normal(size=80)
+    v, small = (_conjugate_gradients(samples.open(X, y * size)) for size in (1.0, 2.0**-60))
+    np.testing.assert_array_equal(small, v * 2.0**-60)

@@ -1,6 +1,7 @@
 """Hermite coefficients as tensors, matrices on symmetric powers and operators: one value by every route."""
 
 import math
+import os
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from weightlift.moments.flattened_moment import (
     FlattenedMoment,
     FlattenedProduct,
     check_flattening,
+    check_memory,
     hermite_coefficient,
     moment_operator,
 )
@@ -118,6 +120,27 @@ def test_too_much_memory_is_refused_with_the_amount(monkeypatch):
     with pytest.raises(errors.ArgumentError, match=r"ℓ = 5 with 40 inputs.* GiB"):
         check_flattening(40, 5, max_memory=2**31)
     check_flattening(12, 2, max_memory=2**30)
-    monkeypatch.setattr(flattened_moment, "_machine_memory", lambda: 2.0**20)
+    whole = 8 * 9**4 / flattened_moment.LIMITS.memory_share  # of a tensor of order 4 in float64
+    source = samples.population(wl.teachers.biased(9, 2, rng=0))
+    monkeypatch.setattr(flattened_moment, "_machine_memory", lambda: 0.99 * whole)
     with pytest.raises(errors.ArgumentError, match="contract"):
-        hermite_coefficient(samples.population(wl.teachers.biased(9, 2, rng=0)), 6)
+        hermite_coefficient(source, 4)
+    monkeypatch.setattr(flattened_moment, "_machine_memory", lambda: 1.01 * whole)
+    assert hermite_coefficient(source, 4).shape == (9,) * 4
+
+
+def test_what_is_at_hand_is_a_share_of_the_machines_memory(monkeypatch):
+    """Pages times their size; where the machine tells neither, small problems run and a petabyte is refused."""
+    monkeypatch.setattr(os, "sysconf", {"SC_PHYS_PAGES": 3000, "SC_PAGE_SIZE": 4096}.__getitem__)
+    at_hand = flattened_moment.LIMITS.memory_share * 3000 * 4096
+    check_memory(0.99 * at_hand, "these", "take less")
+    with pytest.raises(errors.ArgumentError, match=r"these need .* take less"):
+        check_memory(1.01 * at_hand, "these", "take less")
+
+    def untold(name):
+        raise ValueError(name)
+
+    monkeypatch.setattr(os, "sysconf", untold)
+    check_memory(2.0**20, "these", "take less")
+    with pytest.raises(errors.ArgumentError, match="these need"):
+        check_memory(2.0**50, "these", "take less")

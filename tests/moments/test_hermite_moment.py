@@ -29,6 +29,7 @@ def statistics(rng):
         "M2(I,B)": moments.MomentProduct(V),
         "M3(I,B,alpha)": moments.MomentProduct(V, 1, alpha),
         "M4(I,B,alpha,alpha)": moments.MomentProduct(V, 2, alpha),
+        "M5(I,B,alpha,alpha,alpha)": moments.MomentProduct(V, 3, alpha),
         "M3(I,V,V)": moments.UnfoldedMoment(V),
         "directional": moments.DirectionalMoments(V, (0, 1, 2, 3, 4)),
         "linear regression": PolynomialRegression(D, None),

@@ -9,8 +9,8 @@ import pytest
 
 import weightlift as wl
 from weightlift.errors import ArgumentError, TooFewRowsError
-from weightlift.hermite import tensor
-from weightlift.moments import HermiteMoment, PowerMoments, hermite_regression, power_form, quadratic_fit
+from weightlift.hermite import normalized, tensor
+from weightlift.moments import DirectionalMoments, HermiteMoment, PowerMoments, hermite_regression, power_form, quadratic_fit
 from weightlift.moments.hermite_regression import HermiteRegression, features, terms
 from weightlift.namespaces import to_numpy
 from weightlift.samples import Residual
@@ -35,9 +35,10 @@ def test_features_are_orthonormal_hermite_entries(as_xp, rng):
 
 
 def test_population_tensors_are_exact(seed):
-    truth = wl.teachers.biased(4, 7, rng=seed)
-    source = wl.samples.population(truth)
+    base = wl.teachers.biased(4, 7, rng=seed)
+    source = wl.samples.population(wl.Network(base.W, base.a, base.b, 0.4))
     fit = hermite_regression(source, 4)
+    assert fit.tensor(0) == pytest.approx(source.mean(DirectionalMoments(np.eye(4)[:, :1], (0,)))[0][0], rel=1e-13)
     for k in (1, 2, 3, 4):
         np.testing.assert_allclose(fit.tensor(k), source.mean(HermiteMoment(4, k))[0], atol=1e-13)
 
@@ -78,8 +79,9 @@ def test_refusals():
     truth = wl.teachers.biased(20, 3, rng=0)
     with pytest.raises(ArgumentError, match=r"10626 terms.*0\.8 GiB"):
         hermite_regression(wl.samples.population(truth), 4)
-    with pytest.raises(TooFewRowsError, match="462"):
-        hermite_regression(wl.samples.open(*wl.draw(truth, 100)), 2)
+    for rows in (100, 461):
+        with pytest.raises(TooFewRowsError, match="462"):
+            hermite_regression(wl.samples.open(*wl.draw(truth, rows)), 2)
     with pytest.raises(ArgumentError, match="order must lie between 0 and the degree 2"):
         hermite_regression(wl.samples.population(truth), 2).tensor(3)
 
@@ -104,3 +106,8 @@ def test_weights_are_numbers_of_rows(rng):
     fits = [hermite_regression(rows, 2).tensor(2) for rows in (weighted, repeated)]
     np.testing.assert_allclose(*fits, rtol=1e-9, atol=1e-10)
     assert not np.allclose(fits[0], hermite_regression(wl.samples.open(X, y), 2).tensor(2), rtol=1e-3)
+
+
+def test_features_of_one_input_are_the_polynomials(as_xp, rng):
+    X = rng.standard_normal((7, 1))
+    np.testing.assert_allclose(to_numpy(features(as_xp(X), 4)), np.stack(normalized(4, X[:, 0]), axis=1), rtol=1e-14)

@@ -1,15 +1,32 @@
 """Gauss–Newton: normal equations, rates, agreement of routes, batches, endings."""
 
+
 import numpy as np
 import pytest
 from tests.contract.awkward import Awkward
+from tests.refinement.test_normal_equations import jacobian
 
 import weightlift as wl
 from weightlift import samples
 from weightlift.errors import ArgumentError
+from weightlift.namespaces import to_numpy
 from weightlift.network import Network
 from weightlift.refinement import gauss_newton, gradient_descent
-from weightlift.refinement.gauss_newton import LIMITS, RefinementEnding, _choose, _damped_steps, _endings
+from weightlift.refinement.gauss_newton import (
+    LIMITS,
+    NEAR_ROUNDING,
+    RefinementEnding,
+    _choose,
+    _damped_steps,
+    _endings,
+    _first_risks,
+    _on_spheres,
+    _put,
+    _put_values,
+    _root_diagonal,
+    _shifted,
+    rounding,
+)
 from weightlift.refinement.normal_equations import Free, NormalEquations
 from weightlift.risk import Risk, Students
 
@@ -175,3 +192,195 @@ def test_coarse_steps_are_those_of_double_precision_to_a_share_of_the_damping(da
     root = np.sqrt(np.diagonal(gram[0]))
     exact = np.linalg.solve(gram[0] / np.outer(root, root) + damping * np.eye(len(root)), gradient[0] / root) / root
     np.testing.assert_allclose(steps[0][0], exact, rtol=1e-9, atol=1e-12 * np.abs(exact).max())
+
+
+def half_square(net, X, y):
+    return 0.5 * np.mean((net.predict(X) - y) ** 2)
+
+
+@pytest.mark.parametrize("damping", [1e-6, 8 * LIMITS.coarse_damping])  # times the least factor, below the coarse ones
+@pytest.mark.parametrize("ridge", [0.0, 0.3, "each"])
+@pytest.mark.parametrize("size", [1.0, 100.0])
+def test_a_step_is_that_of_levenberg_and_marquardt(damping, ridge, size, rng):
+    """(JᵀJ + R + μ diag(JᵀJ + R)) δ = −(Jᵀr + Rθ), of three dampings the one with the least risk + ½ Σ ρᵢ θᵢ²."""
+    net, names = network(rng, "tanh"), "Wb"
+    net = Network(net.W, size * net.a, net.b, size * net.c, "tanh")
+    X, y = rng.normal(size=(50, 4)), size * rng.normal(size=50)
+    theta = np.concatenate([net.W.ravel(), net.b])
+    rho = rng.uniform(0.1, 0.5, size=15) * size**2 if ridge == "each" else np.full(15, ridge * size**2)
+    J, r = jacobian(net, X, names), net.predict(X) - y
+    A, g = J.T @ J / 50 + np.diag(rho), J.T @ r / 50 + rho * theta
+    ends = [theta - np.linalg.solve(A + f * damping * np.diag(np.diag(A)), g) for f in LIMITS.factors]
+    nets = [Network(end[:12].reshape(4, 3), net.a, end[12:], net.c, "tanh") for end in ends]
+    risks = [half_square(n, X, y) + 0.5 * np.sum(rho * end**2) for n, end in zip(nets, ends, strict=True)]
+    weight = rho if ridge == "each" else float(rho[0])
+    found = gauss_newton(samples.open(X, y), net, free=names, ridge=weight, damping=damping, iterations=1, tol=0.0)
+    before = half_square(net, X, y) + 0.5 * np.sum(rho * theta**2)
+    np.testing.assert_allclose(found.history[:, 0], [before, min(*risks, before)], rtol=1e-9)
+    if min(risks) < before:
+        best = nets[int(np.argmin(risks))]
+        np.testing.assert_allclose(found.network.W, best.W, rtol=1e-6, atol=1e-8)
+
+
+def test_dampings_are_added_to_every_diagonal(as_xp, rng):
+    A, shifts = rng.normal(size=(3, 4, 4)), np.array([0.5, -2.0, 3.0])
+    expected = [M + shift * np.eye(4) for M, shift in zip(A, shifts, strict=True)]
+    np.testing.assert_allclose(to_numpy(_shifted(as_xp(A), as_xp(shifts))), expected, rtol=1e-15)
+
+
+def test_diagonals_of_dead_units_are_kept_beside_the_largest():
+    """√max(Aᵢᵢ, floor · max A), whatever the size of A; of a matrix of zeros it can still be divided by."""
+    diagonals = np.array([[4.0, 0.0, 1.0], [4e-30, 0.0, 1e-30], [0.0, 0.0, 0.0]])
+    root = _root_diagonal(np.stack([np.diag(d) for d in diagonals]), 1e-10)
+    np.testing.assert_allclose(root[:2], [[2.0, 2e-5, 1.0], [2e-15, 2e-20, 1e-15]], rtol=1e-12)
+    assert (root[2] > 0).all()
+    assert root[2].max() < 1e-100
+
+
+def test_a_system_without_a_finite_solution_makes_no_step(rng):
+    A = rng.normal(size=(2, 3, 3))
+    gram, gradient = A @ A.transpose(0, 2, 1), rng.normal(size=(2, 3))
+    gram[1] = np.nan
+    (step,) = _damped_steps(gram, gradient, np.full((2, 1), 1e-9))
+    np.testing.assert_allclose(gram[0] @ step[0], gradient[0], rtol=1e-6, atol=1e-6)
+    np.testing.assert_array_equal(step[1], 0.0)
+
+
+def test_the_scale_is_the_risk_of_the_network_that_is_zero(rng):
+    nets = [network(rng, "tanh") for _ in range(2)]
+    X, y = rng.normal(size=(30, 4)), rng.normal(size=30) + 2.0
+    risks, scale = _first_risks(samples.open(X, y), Students.of(*nets), Free.of("Wabc"), 0.0)
+    np.testing.assert_allclose(risks, [half_square(net, X, y) for net in nets], rtol=1e-12)
+    assert scale == pytest.approx(0.5 * np.mean(y**2), rel=1e-12)
+
+
+@pytest.mark.parametrize("d", [1, 7, 100])
+def test_rounding_is_a_few_squares_of_ulp_an_input(d):
+    assert d * np.finfo(float).eps ** 2 < rounding(d) < 20 * d * np.finfo(float).eps ** 2
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.3])
+@pytest.mark.parametrize("power", [-20, 20])  # within what single precision may form
+def test_the_size_of_the_targets_changes_nothing(noise, power, rng):
+    """y and a times 2^power: the same W to the last bit, risks times 2^(2 power), the same ending."""
+    truth = wl.teachers.conditioned(5, 2, activation="tanh", rng=0)
+    X, y = wl.draw(truth, 200, noise_std=noise, rng=1)
+    W = truth.W + 0.05 * rng.normal(size=(5, 2))
+    plain, scaled = (
+        gauss_newton(samples.open(X, np.ldexp(y, p)), Network(W, np.ldexp(truth.a, p), activation="tanh")) for p in (0, power)
+    )
+    np.testing.assert_array_equal(scaled.network.W, plain.network.W)
+    np.testing.assert_array_equal(scaled.history, np.ldexp(plain.history, 2 * power))
+    assert scaled.endings == plain.endings
+
+
+def test_a_start_that_is_exact_and_a_deadline_that_has_passed_make_no_step(rng):
+    truth = wl.teachers.conditioned(4, 2, activation="tanh", rng=0)
+    data = samples.open(*wl.draw(truth, 100, rng=1))
+    near = Network(truth.W + 1e-10, truth.a, activation="tanh")
+    start = Students.of(truth, near)
+    found = gauss_newton(data, start, free="Wa", deadline=0.0)
+    assert found.iterations == 0
+    assert found.endings == (RefinementEnding.EXACT, RefinementEnding.ITERATIONS)
+    np.testing.assert_array_equal(found.students.W, start.W)
+    np.testing.assert_array_equal(found.history, [found.risks])
+
+
+@pytest.mark.parametrize("unit", [False, True])
+@pytest.mark.parametrize("size", [2.0**-30, 1.0, 2.0**30])
+@pytest.mark.parametrize("activation", ["relu", "squared_relu"])
+def test_the_last_step_ends_at_rounding_and_leaves_what_is_far(activation, unit, size):
+    """Without any other step: a fit near its end is brought to rounding, one far from it stays."""
+    base = wl.teachers.conditioned(4, 2, activation=activation, rng=0)
+    truth = Network(base.W, size * base.a, activation=activation)
+    X, y = wl.draw(truth, 200, rng=1)
+    starts = [Network(truth.W * 1.7 + h * np.array([[1.0, -1.0]] * 4), truth.a, activation=activation) for h in (1e-10, 1e-2)]
+    found = gauss_newton(samples.open(X, y), Students.of(*starts), free="Wa", unit=unit, iterations=0)
+    if not unit:  # with unit the output weights, and so the starts' sizes, are solved for at once
+        assert found.endings == (RefinementEnding.ITERATIONS, RefinementEnding.ITERATIONS)
+        starts[0] = Network(truth.W + 1e-10, truth.a, activation=activation)
+        found = gauss_newton(samples.open(X, y), Students.of(*starts), free="Wa", iterations=0)
+    assert found.endings == (RefinementEnding.EXACT, RefinementEnding.ITERATIONS)
+    assert found.students.network(0).equivalent(truth, tol=1e-13)
+    for s in range(2):
+        assert found.risks[s] == pytest.approx(half_square(found.students.network(s), X, y), rel=1e-6, abs=1e-28 * size**2)
+    W = starts[1].W / np.linalg.norm(starts[1].W, axis=0) if unit else starts[1].W
+    np.testing.assert_allclose(found.students.network(1).W, W, rtol=1e-14)
+
+
+def test_units_on_spheres_have_length_one_and_their_direction(rng):
+    net = network(rng, "relu")
+    W, b = np.hstack([net.W, np.zeros((4, 1))]), np.append(net.b, 0.0)
+    found = _on_spheres(Students.of(Network(W, np.ones(4), b))).network(0)
+    length = np.sqrt(np.sum(net.W**2, axis=0) + net.b**2)
+    np.testing.assert_allclose(found.W[:, :3] * length, net.W, rtol=1e-14)
+    np.testing.assert_allclose(found.b[:3] * length, net.b, rtol=1e-14)
+    np.testing.assert_array_equal(found.W[:, 3], 0.0)  # a dead unit stays one
+
+
+def test_auto_is_dense_up_to_its_limit_of_parameters(rng, limits):
+    truth = network(rng, "tanh")
+    data, start = samples.open(*wl.draw(truth, 80, noise_std=0.1, rng=1)), network(rng, "tanh")
+    dense, cg = (gauss_newton(data, start, iterations=3, solver=solver).history for solver in ("dense", "cg"))
+    assert not np.array_equal(dense, cg)
+    for limit, expected in ((12, dense), (11, cg)):  # W has 4 × 3 parameters
+        limits("weightlift.refinement.gauss_newton", dense=limit)
+        np.testing.assert_array_equal(gauss_newton(data, start, iterations=3).history, expected)
+
+
+def test_risks_are_compared_beside_their_size_and_a_tie_goes_to_the_step(rng):
+    """Equal risks: the step knows the minimum to more digits. A damping too small to be felt rises to one that is."""
+    students, candidates = (Students.of(*(network(rng, "tanh") for _ in range(4))) for _ in range(2))
+    risks, found = np.array([0.3, 5.0, 2.0, 0.7]), np.array([[0.4, 4.0, 2.0, np.inf]])
+    damping = np.array([1e-6, 1e-3, 1.0, 1e-3])
+    merged, after, damped = _choose(students, candidates, found, risks, damping[:, None] * np.array([0.5]), damping)
+    np.testing.assert_array_equal(after, [0.3, 4.0, 2.0, 0.7])
+    for s, taken in enumerate([False, True, True, False]):
+        np.testing.assert_array_equal(merged.W[:, s], (candidates if taken else students).W[:, s])
+        assert merged.c[s] == (candidates if taken else students).c[s]
+    np.testing.assert_array_equal(damped, [LIMITS.felt, 0.5e-3, 0.5, LIMITS.raised * 1e-3])
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-20, 1e20])
+def test_endings(scale):
+    """Risks in units of the targets' own; with noise a step, or six of them if heavily damped, must gain a share tol."""
+    floor, near, far = 1e-30, NEAR_ROUNDING, np.inf
+    exact, stationary, stalled = RefinementEnding.EXACT, RefinementEnding.STATIONARY, RefinementEnding.STALLED
+    cases = [  # before, after, six steps earlier, damping
+        (1.0, 0.9e-30, far, 1e-3, exact),
+        (near, 0.5 * near, far, 1e-3, exact),
+        (4.1 * near, 0.9 * near, far, 1e-3, None),
+        (1.9 * near, 1.1 * near, far, 1e-3, None),
+        (2.0, 1.999, far, 0.5, stationary),
+        (2.0, 1.999, far, 2.0, None),
+        (2.0, 1.99, far, 0.5, None),
+        (2.0, 2.0, far, 0.5, None),
+        (2.0, 1.999, 2.0005, 2.0, stationary),
+        (2.0, 1.999, 2.002, 2.0, None),
+        (2.0, 2.0, far, 2 * LIMITS.largest_damping, stalled),
+        (2.0, 2.0, far, 0.5 * LIMITS.largest_damping, None),
+    ]
+    old, new, past, mu, expected = zip(*cases, strict=True)
+    risks = [scale * np.array(values) for values in (old, new, past)]
+    assert _endings(*risks, np.array(mu), floor * scale, scale, 1e-3) == list(expected)
+
+
+def test_noise_ends_as_soon_as_a_window_of_steps_gains_too_little(seed):
+    """On kinks a minimum is approached by damped steps: of all windows of steps the last alone gains less than tol."""
+    truth = wl.teachers.conditioned(6, 3, activation="relu", rng=seed)
+    X, y = wl.draw(truth, 60, noise_std=0.5, rng=seed)
+    tol, window = 1e-3, LIMITS.window
+    history = gauss_newton(samples.open(X, y), Network(truth.W + 0.3, truth.a), free="W", tol=tol).history[:, 0]
+    gains = [(history[t - window] - history[t]) / history[t - 1] for t in range(window, len(history))]
+    assert all(gain > tol for gain in gains[:-1])
+
+
+@pytest.mark.parametrize("index", [[2, 0], [1], [0, 1, 2, 3]])
+def test_parts_of_a_batch_are_put_back_where_they_were(index, rng):
+    students, part = (Students.of(*(network(rng, "tanh") for _ in range(n))) for n in (4, len(index)))
+    index = np.array(index)
+    merged, values = _put(students, part, index), _put_values(np.arange(4.0), -1.0 - np.arange(len(index)), index)
+    for s in range(4):
+        source, at = (part, int(np.flatnonzero(index == s)[0])) if s in index else (students, s)
+        np.testing.assert_array_equal(merged.W[:, s], source.W[:, at])
+        assert values[s] == (-1.0 - at if s in index else s)

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from tests.contract.awkward import Awkward
 
 import weightlift as wl
 from weightlift import samples
@@ -147,3 +148,26 @@ def test_weights_of_a_projection_are_numbers_of_rows(offset, rng):
     np.testing.assert_allclose(left.c, right.c, rtol=1e-10)
     plain = project_outputs(samples.open(X, y), Students.of(truth), offset=offset).network(0)
     assert not np.allclose(left.a, plain.a, rtol=1e-3)
+
+
+def test_a_block_without_rows_adds_nothing(rng):
+    """… to coarse equations, too, which look for the largest factor of a block."""
+    students = Students.of(network(rng, "tanh"), network(rng, "tanh"))
+    X, y = rng.normal(size=(20, 4)), rng.normal(size=20)
+    equations = NormalEquations(students, Free.of("Wabc"), coarse=True)
+    plain = samples.open(X, y)
+    for sums, awkward in zip(plain.fold(equations), Awkward(source=plain).fold(equations), strict=True):
+        np.testing.assert_allclose(awkward, sums, rtol=1e-5, atol=1e-5 * np.abs(sums).max())
+
+
+def test_projection_onto_nearly_dependent_features_errs_by_rounding_alone(seed):
+    """A guard of 1e-14 alone would bend the weights by some 45 κ² ε; what is refined errs as normal equations do."""
+    rng = np.random.default_rng(seed)
+    X, y, w = rng.normal(size=(100, 4)), rng.normal(size=100), rng.normal(size=(4, 1))
+    net = Network(np.hstack([w, w + 1e-3 * rng.normal(size=(4, 1)), rng.normal(size=(4, 1))]), activation="tanh")
+    F = np.tanh(X @ net.W)
+    expected = np.linalg.lstsq(F, y, rcond=None)[0]
+    solved = project_outputs(samples.open(X, y), Students.of(net), offset=False).network(0)
+    squared = np.linalg.cond(F / np.linalg.norm(F, axis=0)) ** 2
+    assert squared > 1e6
+    assert np.linalg.norm(solved.a - expected) < 10 * squared * np.finfo(float).eps * np.linalg.norm(expected)

@@ -138,7 +138,8 @@ def _check_dependent(R: Real, rank: int, rng: np.random.Generator) -> None:
     [mondelli2019, eq. (2)] are, or fewer than asked for, which as many independent ones as dimensions show."""
     fewest = len(R)
     if R.ndim == 4:
-        counted = len(flattened_range(R, None)[0])
+        V, _ = flattened_range(R, None)
+        counted = len(V)
     else:
         counted = fewest if kcl(R, rng=rng).status is DecompositionStatus.EXACT else rank
     if counted < rank:
@@ -168,7 +169,8 @@ def _overcomplete(R: Real, rank: int | None, method: str | Method, *, side: int)
     """The method that "auto" means, and the number of components; a method that cannot hold so many refuses."""
     n = len(R)
     if method == "auto" and R.ndim == 4 and rank is None:
-        counted = len(flattened_range(R, None)[0])
+        V, _ = flattened_range(R, None)
+        counted = len(V)
         rank = counted if counted <= n * (n - 1) // 2 else None  # beyond, squares are not unique, or all is noise
     if rank is None or rank <= n or callable(method) or method in OVERCOMPLETE:
         return method, rank

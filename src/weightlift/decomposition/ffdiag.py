@@ -21,7 +21,7 @@ from weightlift.decomposition.tensors import Real
 
 def ffdiag(M: Real, tol: float, max_sweeps: int) -> tuple[Real, int, bool]:
     """B with every B M_l Bᵀ near diagonal, for slices M (L, n, n) that need not be scaled; sweeps used; settled."""
-    n = M.shape[1]
+    _, n, _ = M.shape
     B, last, share = np.eye(n), np.zeros((n, n)), 1.0
     for sweep in range(1, max_sweeps + 1):
         scale = balance(M)
@@ -40,7 +40,8 @@ def ffdiag(M: Real, tol: float, max_sweeps: int) -> tuple[Real, int, bool]:
 
 def settled(size: float, M: Real, tol: float) -> bool:
     """Whether a step of that size no longer matters: off = Σ_l ‖M_l‖²/n − 1 of balanced slices is what noise has left."""
-    off = max(float(np.vdot(M, M)) / M.shape[1] - 1.0, 0.0)
+    _, n, _ = M.shape
+    off = max(float(np.vdot(M, M)) / n - 1.0, 0.0)
     return bool(size <= max(tol, LIMITS.noise_share * off))
 
 

@@ -45,7 +45,7 @@ def jennrich(R: ArrayLike, *, attempts: int = 8, rng: int | np.random.Generator 
     """
     T = symmetric_tensor(R, "R")
     rng = generator(rng)
-    n, order, attempts = T.shape[0], T.ndim, count("attempts", attempts)
+    n, order, attempts = len(T), T.ndim, count("attempts", attempts)
     pairs = slices(T, rng.standard_normal((n ** (order - 2), 2 * attempts))).reshape(attempts, 2, n, n)
     pencils = [shared_directions(M_a, M_b, rank=n) for M_a, M_b in pairs]
     best = max(pencils, key=lambda pencil: (-pencil.n_complex, pencil.gap))
@@ -66,7 +66,7 @@ def shared_directions(M_a: ArrayLike, M_b: ArrayLike, *, rank: int | None = None
     A, B = _symmetric_pair(M_a, M_b)
     V, s = _common_range(A, B, rank, floor)
     (alpha, beta), X = scipy.linalg.eig(V.T @ A @ V, V.T @ B @ V, homogeneous_eigvals=True)
-    X, n_complex = _real_basis(alpha, beta, X)
+    X, n_complex = _real_basis(alpha, X)
     X /= np.linalg.norm(X, axis=0)
     U = V @ np.linalg.pinv(X).T
     return Pencil(U / np.linalg.norm(U, axis=0), X.T @ V.T, _projective_gap(alpha, beta), n_complex, s)
@@ -74,7 +74,7 @@ def shared_directions(M_a: ArrayLike, M_b: ArrayLike, *, rank: int | None = None
 
 def _symmetric_pair(M_a: ArrayLike, M_b: ArrayLike) -> tuple[Real, Real]:
     A, B = np.asarray(M_a), np.asarray(M_b)
-    if A.ndim != 2 or A.shape[0] != A.shape[1] or A.shape != B.shape or A.shape[0] == 0:
+    if A.ndim != 2 or A.shape[0] != A.shape[1] or A.shape != B.shape or A.size == 0:
         raise ShapeError(f"M_a and M_b must be square matrices of one size, not {A.shape} and {B.shape}.")
     if "c" in (A.dtype.kind, B.dtype.kind) or not (np.isfinite(A).all() and np.isfinite(B).all()):
         raise NotFiniteError("M_a and M_b must be real and finite.")
@@ -97,9 +97,9 @@ def _common_range(A: Real, B: Real, rank: int | None, floor: float) -> tuple[Rea
     return np.asarray(left[:, :r]), np.asarray(s)
 
 
-def _real_basis(alpha: Complex, beta: Complex, X: Complex) -> tuple[Real, int]:
+def _real_basis(alpha: Complex, X: Complex) -> tuple[Real, int]:
     """Real columns that span the same: of two conjugate eigenvectors the real part and the imaginary part."""
-    complex_ones = np.abs((alpha * beta.conj()).imag) > 0
+    complex_ones = alpha.imag != 0  # β of real matrices is real and not negative
     basis = X.real.copy()
     second = np.flatnonzero(complex_ones)[1::2]  # LAPACK puts conjugates side by side
     basis[:, second] = X[:, second].imag
@@ -110,6 +110,6 @@ def _projective_gap(alpha: Complex, beta: Complex) -> float:
     """Least angle between the lines (αᵢ, βᵢ); conjugate pairs count by their real parts, hence 0."""
     if len(alpha) == 1:
         return float(np.pi / 2)
-    phase = np.where(np.abs(beta) > 0, beta / np.where(np.abs(beta) > 0, np.abs(beta), 1.0), 1.0).conj()
-    angles = np.sort(np.arctan2((alpha * phase).real, (beta * phase).real) % np.pi)
+    # (α, β) and (−α, −β) are one line: modulo π their angles agree
+    angles = np.sort(np.arctan2(alpha.real, beta.real) % np.pi)
     return float(min(np.diff(angles).min(), angles[0] + np.pi - angles[-1]))

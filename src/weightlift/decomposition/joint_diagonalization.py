@@ -120,7 +120,7 @@ def _checked(M: ArrayLike, method: str, start: ArrayLike | None) -> tuple[Real, 
 
 def _compress(M: Real) -> Real:
     """At most as many slices as they span, with the same criterion for every B."""
-    n = M.shape[1]
+    _, n, _ = M.shape
     i, j = np.triu_indices(n)
     _, s, rows = np.linalg.svd(M[:, i, j], full_matrices=False)
     keep = s > np.finfo(np.float64).eps * s[0]
@@ -141,7 +141,8 @@ def _starts(M: Real, rng: np.random.Generator) -> Iterator[Real]:
 
 
 def _best_pencil(M: Real, mixtures: Real) -> Real:
-    best, least = np.eye(M.shape[1]), np.inf
+    _, n, _ = M.shape
+    best, least = np.eye(n), np.inf
     for A, B in mixtures:
         dual = shared_directions(A, B, rank=len(A)).dual
         off = off_criterion(dual @ M @ dual.T)

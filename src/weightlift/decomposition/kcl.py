@@ -43,7 +43,7 @@ def kcl(
     if projections < 2:
         raise ArgumentError(f"projections must be at least 2, not {projections}: one slice does not fix the factors.")
     rng = generator(rng)
-    n, free = T.shape[0], T.ndim - 2
+    n, free = len(T), T.ndim - 2
     G = rng.standard_normal((n**free, projections))
     G /= np.linalg.norm(G, axis=0)
     first = joint_diagonalize(slices(T, G), method=diagonalizer, rng=rng)

@@ -52,7 +52,7 @@ def power_method(
 
 def definite_contraction(T: Real, *, max_steps: int = 1000) -> Real:
     """A positive definite T(I, I, G), by the perceptron; the best conditioned of its first steps."""
-    n = T.shape[0]
+    n = len(T)
     A = T.reshape(n * n, -1)
     G = np.eye(n).reshape(-1) @ A  # Σⱼ cⱼ uⱼ^{⊗p−2}: of orthogonal factors it gives cᵢ² > 0 at once
     G /= np.linalg.norm(G)
@@ -96,7 +96,7 @@ def _definite(second_moment: ArrayLike, n: int) -> Real:
 
 def _orthogonal_components(T: Real, starts: int, rng: np.random.Generator) -> tuple[Real, bool]:
     """The orthonormal vᵢ (r, r) of Σ λᵢ vᵢ^{⊗p}: iterate, deflate; then all together on the whole tensor."""
-    n, order = T.shape[0], T.ndim
+    n, order = len(T), T.ndim
     rest, found, settled = T, np.empty((n, n)), True
     for i in range(n):
         V, _ = _iterate(rest, unit_columns(rng.standard_normal((n, starts))), LIMITS.first_iterations)

@@ -24,7 +24,7 @@ IndexPairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 def qrj1d(M: Real, tol: float, max_sweeps: int) -> tuple[Real, int, bool]:
     """B with every B M_l Bᵀ near diagonal, for slices M (L, n, n); sweeps used; settled."""
-    n = M.shape[1]
+    _, n, _ = M.shape
     B = np.eye(n)
     C = np.ascontiguousarray(np.moveaxis(M, 0, -1))  # (n, n, L): rows of all slices lie together
     rounds = round_robin(n)

@@ -101,10 +101,9 @@ def rank_one_search(V: Real, D: Real, *, starts: int, rng: np.random.Generator) 
         X, f = _ascend(V, X[:, [best]], LIMITS.subspace_last_steps)
         u = X[:, 0]
         U[:, c], values[c] = u, f[0]
-        if c < r - 1:
-            alpha = V @ u @ u
-            Q = np.linalg.qr((D @ alpha)[:, None], mode="complete")[0][:, 1:]
-            V, D = np.tensordot(Q.T, V, axes=1), Q.T @ D @ Q
+        alpha = V @ u @ u
+        Q = np.linalg.qr((D @ alpha)[:, None], mode="complete")[0][:, 1:]
+        V, D = np.tensordot(Q.T, V, axes=1), Q.T @ D @ Q
     return U, values
 
 

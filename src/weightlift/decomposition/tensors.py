@@ -60,7 +60,7 @@ def slices(T: Real, G: Real) -> Real:
 
     T sees only the symmetric part of G_l, so that a Gaussian column is a random symmetric tensor.
     """
-    n = T.shape[0]
+    n = len(T)
     return np.ascontiguousarray((T.reshape(n * n, -1) @ G).T).reshape(-1, n, n)
 
 
@@ -80,7 +80,7 @@ def symmetric_tensor(tensor: ArrayLike, name: str = "tensor") -> Real:
         raise ArgumentError(f"{name} must hold real numbers, not dtype {T.dtype}.")
     if T.ndim < 3:
         raise ShapeError(f"{name} must have order 3 or more, not {T.ndim}: a matrix has no unique decomposition.")
-    if len(set(T.shape)) != 1 or T.shape[0] == 0:
+    if len(set(T.shape)) != 1 or T.size == 0:
         raise ShapeError(f"{name} must have equal axes (n, …, n) with n ≥ 1, not shape {T.shape}.")
     T = np.ascontiguousarray(T, dtype=np.float64)
     if not np.isfinite(T).all():
@@ -115,7 +115,7 @@ def range_basis(T: Real, rank: int | None) -> tuple[Real, Real]:
     r is `rank`, or what the unfolding has to rounding where that is less: components are then dependent, or fewer. rank None
     counts the singular values above 1e-9 times the largest  [awasthi2021, Alg. 1: rank by a threshold].
     """
-    n = T.shape[0]
+    n = len(T)
     triangle = scipy.linalg.qr(T.reshape(n, -1).T, mode="r", check_finite=False)[0][:n]  # as the unfolding, unsquared
     left, s, _ = np.linalg.svd(triangle.T)
     least = LIMITS.rank_floor if rank is None else 8 * n * np.finfo(np.float64).eps

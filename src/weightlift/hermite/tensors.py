@@ -37,8 +37,7 @@ def tensor(order: int, X: Array) -> Array:
 def _insert_pair(T: Array, identity: Array, order: int, position: int) -> Array:
     """δ_{i j_position} T_{other j}: axes (n, i, j_0 … j_order) from T with axes (n, others)."""
     xp = array_namespace(T)
-    n, d = T.shape[0], identity.shape[0]
-    others = T.shape[1:]
+    (n, *others), (d, _) = T.shape, identity.shape
     lifted = xp.reshape(T, (n, 1, *others[:position], 1, *others[position:]))
     delta = xp.reshape(identity, (1, d, *(1,) * position, d, *(1,) * (order - position)))
     return lifted * delta

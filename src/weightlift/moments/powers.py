@@ -31,9 +31,9 @@ class PowerMoments:
     def __call__(self, block: Block) -> Sums:
         xp = array_namespace(block.X)
         U, k = as_like(self.U, block.X), self.order
-        heights = polynomials(k - 1, xp.matmul(block.X, U))
-        rising = matmul_transposed(block.X, block.wy[:, None] * heights[k - 1])
-        return (rising - (k - 1) * U * xp.matmul(block.wy, heights[k - 2]),)
+        *_, low, high = polynomials(k - 1, xp.matmul(block.X, U))
+        rising = matmul_transposed(block.X, block.wy[:, None] * high)
+        return (rising - (k - 1) * U * xp.matmul(block.wy, low),)
 
     def expectation(self, network: Network) -> tuple[np.ndarray]:
         coefficients, directions = unit_moments(network, self.order)

@@ -105,7 +105,7 @@ def gauss_newton(
     limit = LIMITS.dense if host else LIMITS.dense_on_device
     dense = solver == "dense" or (solver == "auto" and moves.size(d, k) <= limit)
     risks, scale = _first_risks(samples, students, moves, ridge)
-    dampings = damping + 0.0 * risks
+    dampings = samples.xp.full_like(risks, damping)
     history, endings = [to_numpy(risks)], np.full(S, None, dtype=object)
     floor = rounding(d) * scale
     exact = history[0] <= floor
@@ -210,13 +210,13 @@ def _damped_steps(gram: Array, gradient: Array, dampings: Array, coarse: bool = 
     steps = []
     for i in range(dampings.shape[1]):
         solution = xp.astype(solve(_shifted(scaled, dampings[:, i]), target)[:, :, 0], root.dtype, copy=False) / root
-        steps.append(xp.where(xp.isfinite(solution), solution, 0.0 * gradient))
+        steps.append(xp.where(xp.isfinite(solution), solution, xp.zeros_like(solution)))
     return steps
 
 
 def _shifted(A: Array, shifts: Array) -> Array:
     """A + shift · I for a batch of A (S, p, p)."""
-    xp, p = array_namespace(A), A.shape[1]
+    xp, (_, p, _) = array_namespace(A), A.shape
     if isinstance(A, np.ndarray):  # without the two matrices that the sum would write
         A = A.copy()
         A.reshape(len(A), p * p)[:, :: p + 1] += shifts[:, None]
@@ -247,7 +247,7 @@ def _evaluate(samples: Samples, candidates: Students, moves: Free, ridge: Ridge,
         candidates = project_outputs(samples, candidates, offset=moves.c)
     risks = _risks(samples, candidates, moves, ridge)
     xp = array_namespace(risks)
-    risks = xp.where(xp.isfinite(risks), risks, np.inf + 0.0 * xp.ones_like(risks))
+    risks = xp.where(xp.isfinite(risks), risks, xp.full_like(risks, xp.inf))
     return xp.reshape(risks, (risks.shape[0] // S, S)), candidates
 
 
@@ -263,7 +263,7 @@ def project_outputs(samples: Samples, students: Students, *, offset: bool) -> St
     """
     gram, target = samples.mean(OutputEquations(students, offset))
     xp = array_namespace(gram)
-    eye = xp.eye(gram.shape[1], dtype=gram.dtype, device=gram.device)
+    eye = xp.eye(target.shape[1], dtype=gram.dtype, device=gram.device)
     root = _root_diagonal(gram, 1e-12)
     scaled = gram / (root[:, :, None] * root[:, None, :]) + 1e-14 * eye
     solution = solve(scaled, (target / root)[:, :, None])[:, :, 0] / root
@@ -284,7 +284,7 @@ def _choose(
     value = xp.take(xp.reshape(found, (C * S,)), flat)
     better = value <= (1.0 + TIE) * risks
     chosen = xp.take(xp.reshape(xp.permute_dims(factors, (1, 0)), (C * S,)), flat)
-    raised = xp.maximum(LIMITS.raised * damping, LIMITS.felt + 0.0 * damping)
+    raised = xp.maximum(LIMITS.raised * damping, xp.full_like(damping, LIMITS.felt))
     damping = xp.clip(xp.where(better, chosen, raised), LIMITS.least_damping, 10 * LIMITS.largest_damping)
     taken = candidates.take(flat)
     merged = replace(

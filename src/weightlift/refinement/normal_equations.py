@@ -222,7 +222,7 @@ class OutputEquations:
         weighted = F * w[:, None]
         return (
             xp.matmul(xp.matrix_transpose(F), weighted),
-            xp.sum(weighted * xp.permute_dims(y + 0.0 * block.y[:, None], (1, 0))[:, :, None], axis=1),
+            xp.sum(weighted * xp.permute_dims(y, (1, 0))[:, :, None], axis=1),
         )
 
 
