@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse, special
-
 from tests.conftest import optional
+
 from weightlift import namespaces
 from weightlift.errors import ArgumentError, NotFiniteError, ShapeError
 from weightlift.namespaces import to_numpy
