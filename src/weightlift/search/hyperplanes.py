@@ -55,10 +55,9 @@ class Limits:
         5e8  # entries of their matrices JᵀJ that an accelerator works on at once: with their factors forty gigabytes …
     )
     starts: int = 8  # … and starts at most: more are seldom needed
-    soft_steps: int = 10  # at most; fewer where
-    soft_slow: float = (
-        1e-3  # … a step gains less than this share of the risk: with 0.1 29 of 40 starts found 16 units, not 34 of 37
-    )
+    soft: tuple[int, float] = (10, 1e-3)  # steps at most, fewer where one gains less than this share of the risk: with 25 and
+    # 0.1 29 of 40 starts found 16 units, not 34 of 37, and none of six 24
+    overcomplete_soft: tuple[int, float] = (25, 0.1)  # … with more units than inputs, where the same ones find all in less time
     sharp_steps: int = 40  # at most, with the kinks themselves
     slow: float = 0.05  # of the risk: a step that gains less leaves the rest to the narrowing
     last_steps: int = 30  # at most, of what the narrowing leaves
@@ -119,7 +118,8 @@ def hyperplanes(
     free = "Wa" + "b" * bias + "c" * (offset and not bias)
     starts, until = batch_size(samples, width, bias=bias), budget.deadline
     students = random_students(samples.d, width + 1, starts, activation, bias=float(bias), rng=rng)
-    wide, work = _annealed(samples, students, free, (width / n_units) ** 2, budget)
+    soft = LIMITS.soft if n_units <= samples.d + bias else LIMITS.overcomplete_soft
+    wide, work = _annealed(samples, students, soft, free, (width / n_units) ** 2, budget)
     narrow = narrowed(samples, wide, n_units, free=free, energy=energy, kept=1, budget=budget.less(work))
     work += narrow.work
     network = _signed(narrow.students.on_host(), activation, offset)
@@ -135,14 +135,16 @@ def hyperplanes(
     return Hyperplanes(last.network, float(last.risks[0]), work + last.iterations, starts)
 
 
-def _annealed(samples: Samples, students: Students, free: str, weight: float, budget: Budget) -> tuple[Students, float]:
-    """The best of the batch, and the work; weight: that of a step of one start."""
+def _annealed(
+    samples: Samples, students: Students, soft: tuple[int, float], free: str, weight: float, budget: Budget
+) -> tuple[Students, float]:
+    """The best of the batch, and the work. soft: steps and tolerance at each temperature; weight: of a step of one start."""
     work, activation = 0.0, students.activation
     options: dict[str, Any] = {"free": free, "unit": True, "line": True, "deadline": budget.deadline}
     for number, temperature in enumerate(LIMITS.temperatures, start=1):
-        soft = replace(students, activation=beside_line(softened(activation, temperature)))
-        steps = budget.steps(LIMITS.soft_steps, work, starts=weight * students.shape[1])
-        fit = gauss_newton(samples, soft, iterations=steps, tol=LIMITS.soft_slow, **options)
+        softer = replace(students, activation=beside_line(softened(activation, temperature)))
+        steps = budget.steps(soft[0], work, starts=weight * students.shape[1])
+        fit = gauss_newton(samples, softer, iterations=steps, tol=soft[1], **options)
         students, work = fit.students, work + fit.iterations * weight * students.shape[1]
         if number == LIMITS.race:
             students = students.take(np.argsort(fit.risks, kind="stable")[: (students.shape[1] + 1) // 2])
