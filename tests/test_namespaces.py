@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse, special
+from tests.conftest import optional
 
 from weightlift import namespaces
 from weightlift.errors import ArgumentError, NotFiniteError, ShapeError
@@ -94,3 +95,16 @@ def test_memory_that_a_device_refuses_is_known_by_its_error() -> None:
     assert namespaces.out_of_memory(OutOfMemoryError("no"))
     assert namespaces.out_of_memory(RuntimeError("RESOURCE_EXHAUSTED: Out of memory"))
     assert not namespaces.out_of_memory(RuntimeError("shapes do not match"))
+
+
+def test_a_batch_is_factored_block_by_block(rng):
+    """Tiles that divide the size and that do not, one larger than the matrix; a matrix that is not definite spoils no other."""
+    torch = optional("torch")
+    A, B = rng.normal(size=(3, 70, 70)), rng.normal(size=(3, 70, 2))
+    A = A @ np.swapaxes(A, 1, 2) + np.eye(70)
+    for tile in (8, 14, 70, 100):
+        found = namespaces.blockwise_cholesky_solve(torch.asarray(A), torch.asarray(B), tile)
+        np.testing.assert_allclose(found.numpy(), np.linalg.solve(A, B), rtol=0, atol=1e-12 * np.linalg.cond(A).max())
+    A[1] -= 2 * np.trace(A[1]) * np.eye(70)
+    found = namespaces.blockwise_cholesky_solve(torch.asarray(A), torch.asarray(B), 14).numpy()
+    assert np.isfinite(found).all(axis=(1, 2)).tolist() == [True, False, True]

@@ -20,6 +20,7 @@ from weightlift.errors import ArgumentError, NotFiniteError, ShapeError
 Array = Any  # an array of any array-API namespace
 Namespace = Any
 CHOLESKY = 48  # matrices from which a Cholesky solver called one by one wins
+TILE = 256  # up to which an accelerator solves a batch of systems at once, and of its factors of larger ones
 PANEL = 16  # columns below which splitting a product costs more than it saves
 
 NUMPY = compat.array_namespace(np.zeros(1))
@@ -193,9 +194,9 @@ def weighted_gram(A: Array, g: Array) -> Array:
 def solve(A: Array, B: Array) -> Array:
     """A⁻¹B for a batch of symmetric A (S, p, p) with unit diagonal, B (S, p, q); singular ones get a ridge at rounding level.
 
-    PyTorch's batched CUDA solver is made for small matrices; large ones are faster one by one. There a singular matrix gives
-    what is not finite: to look for one would be to wait for the device. NumPy's solver knows no symmetry; LAPACK's by Cholesky
-    takes half its time, one by one too.
+    PyTorch's batched CUDA solver is made for small matrices; large ones go by `blockwise_cholesky_solve`. There a singular
+    matrix gives what is not finite: to look for one would be to wait for the device. NumPy's solver knows no symmetry; LAPACK's
+    by Cholesky takes half its time, one by one too.
     """
     xp = array_namespace(A, B)
     if isinstance(A, np.ndarray) and A.shape[-1] >= CHOLESKY and (found := _cholesky_solve(A, B)) is not None:
@@ -203,19 +204,37 @@ def solve(A: Array, B: Array) -> Array:
     if compat.is_torch_array(A) and A.device.type == "cuda":
         import torch
 
-        if A.shape[-1] <= 256:
-            return torch.linalg.solve_ex(A, B)[0]
-        return xp.stack([_cuda_cholesky_solve(torch, A[s], B[s]) for s in range(A.shape[0])])
+        return torch.linalg.solve_ex(A, B)[0] if A.shape[-1] <= TILE else blockwise_cholesky_solve(A, B)
     try:
         return xp.linalg.solve(A, B)
     except (np.linalg.LinAlgError, RuntimeError):  # PyTorch's error for singular matrices is a RuntimeError
         return xp.linalg.solve(A + 1e-12 * xp.eye(A.shape[-1], dtype=A.dtype, device=device(A)), B)
 
 
-def _cuda_cholesky_solve(torch: Any, A: Array, B: Array) -> Array:
-    """Not finite where A is not positive definite; nothing waits for the device."""
-    factor, failed = torch.linalg.cholesky_ex(A)
-    return torch.where(failed == 0, torch.cholesky_solve(B, factor), torch.nan)
+def blockwise_cholesky_solve(A: Array, B: Array, tile: int = TILE) -> Array:
+    """A⁻¹B for a batch of PyTorch's positive definite A (S, p, p), all of them at once; not finite where one is not.
+
+    One factorisation of a large matrix is a chain of small kernels that leaves an accelerator idle; S of them side by side take
+    the same chain: a tile of the diagonal is factored and inverted, and the rest are products of batches.
+    """
+    import torch
+
+    L, X, edges = A.clone(), B.clone(), list(row_ranges(A.shape[-1], tile))
+    inverses = []
+    for i, j in edges:
+        factor, failed = torch.linalg.cholesky_ex(L[:, i:j, i:j])
+        eye = torch.eye(j - i, dtype=A.dtype, device=A.device).expand_as(factor)
+        inverse = torch.linalg.solve_triangular(factor, eye, upper=False)
+        inverses.append(torch.where((failed == 0)[:, None, None], inverse, torch.nan))
+        L[:, j:, i:j] = L[:, j:, i:j] @ inverses[-1].mT
+        L[:, j:, j:].baddbmm_(L[:, j:, i:j], L[:, j:, i:j].mT, alpha=-1.0)
+    for (i, j), inverse in zip(edges, inverses, strict=True):
+        X[:, i:j] = inverse @ X[:, i:j]
+        X[:, j:] -= L[:, j:, i:j] @ X[:, i:j]
+    for (i, j), inverse in zip(reversed(edges), reversed(inverses), strict=True):
+        X[:, i:j] = inverse.mT @ X[:, i:j]
+        X[:, :i] -= L[:, i:j, :i].mT @ X[:, i:j]
+    return X
 
 
 def _cholesky_solve(A: np.ndarray, B: np.ndarray) -> np.ndarray | None:

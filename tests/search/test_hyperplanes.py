@@ -6,6 +6,7 @@ import pytest
 import weightlift as wl
 from weightlift import activations, samples
 from weightlift.network import Network
+from weightlift.refinement.gauss_newton import project_outputs
 from weightlift.refinement.normal_equations import Free, NormalEquations
 from weightlift.risk import Risk, Students
 from weightlift.search.hyperplanes import _signed, beside_line, hyperplanes, wide_enough
@@ -30,6 +31,24 @@ def test_the_last_unit_is_linear(name, rng, as_xp):
     ends = [moves.unpack(theta + s * h * np.eye(theta.shape[1])[i], students) for i in range(theta.shape[1]) for s in (1, -1)]
     plus, minus = (np.array([float(samples.open(X, y).mean(Risk(e))[0][0]) for e in ends[s::2]]) for s in (0, 1))
     np.testing.assert_allclose(gradient, (plus - minus) / (2 * h), atol=1e-7)
+
+
+@pytest.mark.parametrize(("free", "offset"), [("Wa", False), ("Wab", False), ("Wac", True)])
+def test_the_linear_unit_is_solved_for_with_the_outputs(free, offset, rng, as_xp):
+    """What is left is that of least squares on the units, the inputs and, where it is free, a constant."""
+    phi, w = activations.get("relu"), rng.uniform(0.5, 2.0, size=60)
+    X, y = rng.normal(size=(60, 3)), rng.normal(size=60)
+    b = rng.normal(size=(2, 5)) * np.array([1, 1, 1, 1, 0])  # where b is not free, the linear unit has none
+    students = Students(rng.normal(size=(3, 2, 5)), np.ones((2, 5)), b, np.zeros(2), beside_line(phi))
+    rows = samples.open(as_xp(X), as_xp(y), sample_weight=as_xp(w))
+    placed = students.like(as_xp(X))
+    found = project_outputs(rows, placed, offset=offset, line=Free.of(free))
+    risks = np.asarray(rows.mean(Risk(found))[0])
+    for s in range(2):
+        units = phi(X @ students.W[:, s, :4] + students.b[s, :4])
+        F = np.column_stack([units, X, *([np.ones(60)] if free != "Wa" else [])]) * np.sqrt(w)[:, None]
+        rest = np.sqrt(w) * y - F @ np.linalg.lstsq(F, np.sqrt(w) * y)[0]
+        assert risks[s] == pytest.approx(0.5 * float(rest @ rest) / w.sum(), rel=1e-10)
 
 
 @pytest.mark.parametrize("name", KINKED)
@@ -61,9 +80,7 @@ def test_more_units_than_inputs(name, bias, seed):
     rows, energy = samples.open(X, y), 0.5 * float(np.mean(y**2))
     width = wide_enough(rows, k, truth.activation, bias=bias)
     assert width == 2 * k
-    starts = (
-        hyperplanes(rows, k, width, truth.activation, free="Wa" + "b" * bias, energy=energy, rng=rng) for _ in range(4)
-    )
+    starts = (hyperplanes(rows, k, width, truth.activation, free="Wa" + "b" * bias, energy=energy, rng=rng) for _ in range(4))
     found = next((f for f in starts if f.risk < 1e-24 * energy), None)
     assert found is not None
     X, y = wl.draw(truth, 50, rng=seed + 100)
@@ -74,5 +91,9 @@ def test_rows_and_kind_decide(rng):
     rows = samples.open(rng.normal(size=(400, 10)), rng.normal(size=400))
     assert wide_enough(rows, 8, activations.get("tanh"), bias=False) == 0
     assert wide_enough(rows, 8, activations.get("squared_relu"), bias=False) == 0
-    assert wide_enough(rows, 8, activations.get("relu"), bias=False) == 12
-    assert wide_enough(rows, 30, activations.get("relu"), bias=False) == 0, "the student would interpolate"
+    relu = activations.get("relu")
+    assert wide_enough(rows, 8, relu, bias=False) == 10
+    assert wide_enough(rows, 10, relu, bias=False) == 10, "as many units as asked for, where rows are few"
+    assert wide_enough(samples.open(rng.normal(size=(200, 10)), rng.normal(size=200)), 10, relu, bias=False) == 0
+    assert wide_enough(rows, 13, relu, bias=True) == 26
+    assert wide_enough(rows, 30, relu, bias=True) == 0, "the student would interpolate"

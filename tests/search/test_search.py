@@ -81,7 +81,7 @@ def test_the_cost_of_a_deletion_is_what_the_other_outputs_cannot_make_up_for(rng
     X, y = rng.normal(size=(80, 4)), rng.normal(size=80)
     F = np.maximum(X @ (W := rng.normal(size=(4, 5))), 0)
     a = np.linalg.lstsq(F, y, rcond=None)[0]
-    deletions = _deletion_costs(samples.open(X, y), Students.of(Network(W, a)), False, 0)
+    deletions = _deletion_costs(samples.open(X, y), Students.of(Network(W, a)), "Wa", 0)
     full = np.mean((F @ a - y) ** 2)
     for i in range(5):
         rest = np.delete(F, i, axis=1)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weightlift.errors import ArgumentError
-from weightlift.namespaces import Array, array_namespace, as_like, from_numpy, on_host, solve, to_numpy
+from weightlift.namespaces import Array, array_namespace, as_like, device, from_numpy, on_host, solve, to_numpy
 from weightlift.network import Network
 from weightlift.refinement.conjugate_gradients import conjugate_gradients
 from weightlift.refinement.limits import LIMITS
@@ -75,6 +75,7 @@ def gauss_newton(
     solver: str = "auto",
     damping: float = LIMITS.first_damping,
     unit: bool = False,
+    line: bool = False,
     first: bool = False,
     deadline: float = math.inf,
 ) -> Refinement:
@@ -84,6 +85,7 @@ def gauss_newton(
     kinks) lowers it by less than `tol` relatively, or when no damping lowers it.
     solver: "dense" normal equations, matrix-free "cg", or "auto" (dense up to 5,000 parameters, 30,000 on a GPU).
     unit: keep every (wᵢ, bᵢ) at length one; sizes then belong to the free output weights.
+    line: the last unit is linear, φ(z) = z, and is solved for with the output weights, direction and all.
     first: end all starts once one of them is exact.
     deadline: a moment of time.perf_counter after which no further step begins.
 
@@ -97,7 +99,7 @@ def gauss_newton(
     if unit:
         if not moves.a:
             raise ArgumentError("unit=True leaves sizes to the output weights; add 'a' to free.")
-        students = project_outputs(samples, _on_spheres(students), offset=moves.c)
+        students = project_outputs(samples, _on_spheres(students), offset=moves.c, line=moves if line else None)
     d, S, k = students.shape
     if solver not in ("auto", "dense", "cg"):
         raise ArgumentError(f"solver must be 'auto', 'dense' or 'cg', not {solver!r}.")
@@ -120,7 +122,7 @@ def gauss_newton(
         coarse = host and damped.min() * min(LIMITS.factors) >= LIMITS.coarse_damping
         candidates = _candidates(samples, part, moves, factors, ridge, dense, coarse=coarse)
         candidates = _on_spheres(candidates) if unit else candidates
-        found, candidates = _evaluate(samples, candidates, moves, ridge, len(active))
+        found, candidates = _evaluate(samples, candidates, moves, ridge, len(active), line)
         part, after, dampings = _choose(part, candidates, found, _at(risks, active), factors, dampings)
         students, risks = _put(students, part, active), _put_values(risks, after, active)
         reached, damped = np.split(to_numpy(samples.xp.concat([after, dampings])), 2)  # the step's one wait for a device
@@ -207,11 +209,15 @@ def _damped_steps(gram: Array, gradient: Array, dampings: Array, coarse: bool = 
     scaled, target = gram / (root[:, :, None] * root[:, None, :]), (gradient / root)[:, :, None]
     if coarse:
         scaled, target = (xp.astype(v, xp.float32) for v in (scaled, target))
-    steps = []
-    for i in range(dampings.shape[1]):
-        solution = xp.astype(solve(_shifted(scaled, dampings[:, i]), target)[:, :, 0], root.dtype, copy=False) / root
-        steps.append(xp.where(xp.isfinite(solution), solution, xp.zeros_like(solution)))
-    return steps
+    count, S = dampings.shape[1], gram.shape[0]
+    shifts = [dampings[:, i] for i in range(count)]
+    if on_host(device(gram)):  # one after the other: their matrices fill the caches
+        solutions = [solve(_shifted(scaled, mu), target) for mu in shifts]
+    else:
+        together = solve(xp.concat([_shifted(scaled, mu) for mu in shifts], axis=0), xp.concat(count * [target], axis=0))
+        solutions = [together[i * S : (i + 1) * S] for i in range(count)]
+    steps = [xp.astype(v[:, :, 0], root.dtype, copy=False) / root for v in solutions]
+    return [xp.where(xp.isfinite(v), v, xp.zeros_like(v)) for v in steps]
 
 
 def _shifted(A: Array, shifts: Array) -> Array:
@@ -241,10 +247,10 @@ def _lengths(students: Students) -> Array:
     return xp.sqrt(xp.sum(students.W**2, axis=0) + students.b**2 + TINY)
 
 
-def _evaluate(samples: Samples, candidates: Students, moves: Free, ridge: Ridge, S: int) -> tuple[Array, Students]:
+def _evaluate(samples: Samples, candidates: Students, moves: Free, ridge: Ridge, S: int, line: bool) -> tuple[Array, Students]:
     """Risks (C, S) of the candidates, after the output layer is solved for where it is free."""
     if _projects(moves, ridge):
-        candidates = project_outputs(samples, candidates, offset=moves.c)
+        candidates = project_outputs(samples, candidates, offset=moves.c, line=moves if line else None)
     risks = _risks(samples, candidates, moves, ridge)
     xp = array_namespace(risks)
     risks = xp.where(xp.isfinite(risks), risks, xp.full_like(risks, xp.inf))
@@ -256,12 +262,13 @@ def _projects(moves: Free, ridge: Ridge) -> bool:
     return moves.a and moves.W and not np.any(ridge)
 
 
-def project_outputs(samples: Samples, students: Students, *, offset: bool) -> Students:
+def project_outputs(samples: Samples, students: Students, *, offset: bool, line: Free | None = None) -> Students:
     """The students with a (and c where `offset`) at their least-squares values.
 
     samples  rows, as `samples.open` gives them
+    line     what of the last unit, which is linear, is free: it is solved for too
     """
-    gram, target = samples.mean(OutputEquations(students, offset))
+    gram, target = samples.mean(OutputEquations(students, offset, line))
     xp = array_namespace(gram)
     eye = xp.eye(target.shape[1], dtype=gram.dtype, device=gram.device)
     root = _root_diagonal(gram, 1e-12)
@@ -269,8 +276,20 @@ def project_outputs(samples: Samples, students: Students, *, offset: bool) -> St
     solution = solve(scaled, (target / root)[:, :, None])[:, :, 0] / root
     rest = target - xp.matmul(gram, solution[:, :, None])[:, :, 0]  # undoes the guard's bias
     solution = solution + solve(scaled, (rest / root)[:, :, None])[:, :, 0] / root
-    k = students.a.shape[1]
-    return replace(students, a=solution[:, :k], **({"c": solution[:, k]} if offset else {}))
+    students = replace(students, c=solution[:, -1]) if offset else students
+    d, _, k = students.shape
+    return replace(students, a=solution[:, :k]) if line is None else _with_line(students, solution[:, : k - 1 + line.inputs(d)])
+
+
+def _with_line(students: Students, solution: Array) -> Students:
+    """The students with output weights and, as their last unit, the linear function that the solution ends with."""
+    xp = array_namespace(solution)
+    d, _, k = students.shape
+    a, line = solution[:, : k - 1], solution[:, k - 1 :]
+    size = xp.sqrt(xp.sum(line * line, axis=1, keepdims=True) + TINY)
+    W = xp.concat([students.W[:, :, :-1], xp.permute_dims(line[:, :d] / size, (1, 0))[:, :, None]], axis=2)
+    last = line[:, d:] / size if line.shape[1] > d else students.b[:, -1:]
+    return replace(students, W=W, a=xp.concat([a, size], axis=1), b=xp.concat([students.b[:, :-1], last], axis=1))
 
 
 def _choose(

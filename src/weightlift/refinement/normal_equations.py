@@ -200,20 +200,27 @@ class NormalProduct:
 
 @dataclass(frozen=True, eq=False)
 class OutputEquations:
-    """Normal equations of the output layer alone: features φ(zᵢ), and 1 when c is free; Gram (S, q, q) and target (S, q)."""
+    """Normal equations of the output layer alone: features φ(zᵢ), and 1 when c is free; Gram (S, q, q) and target (S, q).
+
+    line: the inputs whose linear function the last unit is, so that they are features in its place.
+    """
 
     students: Students
     offset: bool
+    line: Free | None = None
 
     @property
     def floats_per_row(self) -> int:
-        _, S, k = self.students.shape
-        return 4 * S * (k + 1)
+        d, S, k = self.students.shape
+        return 4 * S * (k + 1 + (self.line is not None) * d)
 
     def __call__(self, block: Block) -> Sums:
         xp = array_namespace(block.X)
         students = self.students.like(block.X)
         F = students.activation(students.preactivations(block.X))
+        if self.line is not None:
+            Xt = parameter_inputs(block.X, self.line)[:, None, :]
+            F = xp.concat([F[:, :, :-1], xp.broadcast_to(Xt, (*F.shape[:2], Xt.shape[2]))], axis=2)
         if self.offset:
             F = xp.concat([F, xp.ones((*F.shape[:2], 1), dtype=F.dtype, device=F.device)], axis=2)
         F = xp.permute_dims(F, (1, 0, 2))  # (S, m, q)
@@ -308,8 +315,6 @@ def _assemble(grams: dict[str, Array], xp: Array) -> Array:
         return grams[names[0] * 2]
     rows = []
     for left in names:
-        blocks = [
-            grams[left + right] if left + right in grams else xp.matrix_transpose(grams[right + left]) for right in names
-        ]
+        blocks = [grams[left + right] if left + right in grams else xp.matrix_transpose(grams[right + left]) for right in names]
         rows.append(xp.concat(blocks, axis=2))
     return xp.concat(rows, axis=1)

@@ -32,14 +32,14 @@ from weightlift.samples import Samples
 from weightlift.search.annealing import annealing
 from weightlift.search.budget import Budget
 from weightlift.search.consolidate import consolidate
-from weightlift.search.hyperplanes import hyperplanes, wide_enough
+from weightlift.search.hyperplanes import batch_size, hyperplanes, wide_enough
 from weightlift.search.narrowing import narrowed
 from weightlift.search.shrinkage import COOL, WARM, shaken, shrunk, small_students
 from weightlift.search.starts import perturbed, random_students
 
 SMOOTH_CYCLE = 3  # rounds of a φ that is not homogeneous: two fresh batches, and one of the best
 REFRESH = 6  # rounds from one fresh batch to the next
-HYPERPLANE_CYCLE, HYPERPLANE_ROUNDS = 12, 3  # where hyperplanes are sought: most find them, reheating costs a quarter
+HYPERPLANE_CYCLE, HYPERPLANE_ROUNDS = 12, (3, 9)  # one start at a time, and batches, which seldom leave much to be reheated
 EXTRA_UNITS = (0, 1, 2)  # widths of successive fresh batches beyond the asked one, where the rows determine them
 WIDE_FIRST = 1.15  # width of the first batch when units are many and rows plenty
 SOFT_STEPS, REHEAT_STEPS, LAST_STEPS, WIDE_STEPS = 8, 6, 30, 60
@@ -160,9 +160,10 @@ class _Search:
 
     def round(self, place: int, pool: _Ranked | None, budget: Budget) -> tuple[Attempt, _Ranked]:
         """The round at that place of the cycle, with `pool` the best so far and that budget left: what it found, best first."""
-        if self.wide and place % HYPERPLANE_CYCLE < HYPERPLANE_ROUNDS:
-            what, width, starts = "hyperplanes", self.wide, 1
-            ranked, work = self._hyperplanes(budget)
+        several = batch_size(self.samples, self.wide, bias=self.bias) > 1
+        if self.wide and place % HYPERPLANE_CYCLE < HYPERPLANE_ROUNDS[several]:
+            what, width = "hyperplanes", self.wide
+            ranked, work, starts = self._hyperplanes(budget)
         elif self.activation.degree is None:
             return self._shrunk(place % SMOOTH_CYCLE, pool, budget)
         elif pool is None or not (self.wide or place % REFRESH):
@@ -197,12 +198,12 @@ class _Search:
         """Work of a step of one start that is wider than asked."""
         return (width / self.n_units) ** 2
 
-    def _hyperplanes(self, budget: Budget) -> tuple[_Ranked, float]:
+    def _hyperplanes(self, budget: Budget) -> tuple[_Ranked, float, int]:
         found = hyperplanes(
             self.samples, self.n_units, self.wide, self.activation,
             free=self.free, energy=self.energy, budget=budget, rng=self.rng,
         )  # fmt: skip
-        return _Ranked(Students.of(found.network), np.array([found.risk])), found.work
+        return _Ranked(Students.of(found.network), np.array([found.risk])), found.work, found.starts
 
     def _fresh(self, batch: Students, budget: Budget) -> tuple[_Ranked, float]:
         """Random starts, pruned where they are wider than asked."""

@@ -6,23 +6,28 @@ Model   φ homogeneous of degree 1 with φ(−z) = φ(z) + p₁ z (ReLU, leaky R
             f(x) = Σᵢ gᵢ φ(⟨vᵢ, x̃⟩) + ⟨ℓ, x̃⟩
 
         asks for hyperplanes vᵢ, whichever way they face, and jumps gᵢ. No start can have too few units of one sign.
-Fit     1.5 to 2k units beside ⟨ℓ, x̃⟩, annealed: so many that the descent seldom ends anywhere but at zero, so few that the rows
-        still determine them. ⟨ℓ, x̃⟩ is the student's last unit, with φ(z) = z.
+Fit     a few units more than k beside ⟨ℓ, x̃⟩, 2k where k > d, annealed: so many that the descent seldom ends anywhere but at
+        zero, so few that the rows still determine them. ⟨ℓ, x̃⟩ is the student's last unit, with φ(z) = z. It takes half of the
+        target's energy away from the descent: of thirty units at three rows a parameter (d = 60) none of 32 starts of k units
+        finds them without it, and six beside it.
 Narrow  what is not needed costs nothing, and units on one hyperplane are one: `narrowing`.
 Signs   reflecting the units of F adds −p₁ Σ_F gᵢ vᵢ to ℓ: the F that leaves nothing, a subset sum; more units than inputs are
         no obstacle.
-Cost    some 40 steps of a student of 2k units, four times those of one of k; the narrowing as much again, or less.
+Batch   on an accelerator several starts side by side, which take little longer than one: the worse half is dropped when the
+        kinks have sharpened half way, the best is narrowed.
+Cost    some 40 steps of a student of up to 2k units, four times those of one of k; the narrowing as much again, or less.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from weightlift.activations import Activation
-from weightlift.namespaces import Array, array_namespace
+from weightlift.namespaces import Array, array_namespace, on_host
 from weightlift.network import Network
 from weightlift.refinement import AffineNetwork, gauss_newton
 from weightlift.refinement.up_to_signs import signed
@@ -36,14 +41,23 @@ from weightlift.search.starts import random_students
 
 @dataclass(frozen=True)
 class Limits:
-    width: float = 1.5  # students a unit; chosen at k = 16, d = 30, on few seeds
+    width: float = 1.25  # students a unit, where rows are many: at 6 rows a parameter 34 of 34 starts find 16 units (d = 30)
     overcomplete: float = 2.0  # … with more units than inputs: at 1.5 one start in three ended above zero (d = 10, k = 15)
-    rows: float = 1.25  # a parameter of the student; with fewer it interpolates, and there is nothing to narrow
-    least: float = 1.2  # width, in units, from which a start is worth its cost
+    rows: float = 3.5  # a parameter of the student, for more than k units: at 3 rows a parameter of the network four of nine
+    # students of k units find all 24 (d = 40), in 5 s each, and five of 16 wider ones, in 14 s
+    fewest: float = 2.2  # rows a parameter: at 2.4 15 of 40 students of k units find all 16, at 1.9 one of 40
+    overcomplete_rows: float = 1.25  # of the student, with more units than inputs; with fewer it interpolates
+    least: float = 1.2  # its width then, in units, from which a start is worth its cost
     units: int = 6  # … and units: fewer are found sooner by a batch of narrow starts
     temperatures: tuple[float, ...] = (1.0, 0.5, 0.22, 0.11, 0.05)  # of softened kinks, each about half of the last
-    soft_steps: int = 25  # at most; fewer where
-    soft_slow: float = 0.1  # … a step gains less than this share of the risk; 0.03 led to the same places
+    race: int = 3  # temperatures after which the worse half of the starts is dropped
+    batch: float = (
+        5e8  # entries of their matrices JᵀJ that an accelerator works on at once: with their factors forty gigabytes …
+    )
+    starts: int = 8  # … and starts at most: more are seldom needed
+    soft: tuple[int, float] = (10, 1e-3)  # steps at most, fewer where one gains less than this share of the risk: with 25 and
+    # 0.1 29 of 40 starts found 16 units, not 34 of 37, and none of six 24
+    overcomplete_soft: tuple[int, float] = (25, 0.1)  # … with more units than inputs, where the same ones find all in less time
     sharp_steps: int = 40  # at most, with the kinks themselves
     slow: float = 0.05  # of the risk: a step that gains less leaves the rest to the narrowing
     last_steps: int = 30  # at most, of what the narrowing leaves
@@ -59,6 +73,7 @@ class Hyperplanes:
     network: Network
     risk: float
     work: float
+    starts: int
 
 
 def wide_enough(samples: Samples, n_units: int, activation: Activation, *, bias: bool) -> int:
@@ -67,10 +82,21 @@ def wide_enough(samples: Samples, n_units: int, activation: Activation, *, bias:
     if activation.degree != 1 or reflection is None or reflection[0] != 1:
         return 0
     inputs = samples.d + bias
-    allowed = int(samples.n / (LIMITS.rows * inputs)) - 1
-    wanted = LIMITS.width if n_units <= inputs else LIMITS.overcomplete
-    width = min(math.ceil(wanted * n_units), allowed)
-    return width if n_units >= min(LIMITS.units, inputs + 1) and width >= LIMITS.least * n_units else 0
+    if n_units < min(LIMITS.units, inputs + 1):
+        return 0
+    if n_units <= inputs:
+        allowed = int(samples.n / (LIMITS.rows * inputs)) - 1
+        wide = max(n_units, min(math.ceil(LIMITS.width * n_units), allowed))
+        return wide if samples.n >= LIMITS.fewest * n_units * inputs else 0
+    width = min(math.ceil(LIMITS.overcomplete * n_units), int(samples.n / (LIMITS.overcomplete_rows * inputs)) - 1)
+    return width if width >= LIMITS.least * n_units else 0
+
+
+def batch_size(samples: Samples, width: int, *, bias: bool) -> int:
+    """Starts at once: one on a host, where they would take as long as one after the other."""
+    if on_host(samples.device):
+        return 1
+    return int(min(max(1.0, LIMITS.batch / ((width + 1) * (samples.d + bias)) ** 2), LIMITS.starts))
 
 
 def hyperplanes(
@@ -84,23 +110,17 @@ def hyperplanes(
     budget: Budget = UNBOUNDED,
     rng: np.random.Generator,
 ) -> Hyperplanes:
-    """One start, to the end, or to that of the budget; the linear function takes up c where there are biases."""
+    """The best of a batch, to the end, or to that of the budget; the linear function takes up c where there are biases.
+
+    width  of the students, their linear unit apart
+    """
     bias, offset = "b" in free, "c" in free
     free = "Wa" + "b" * bias + "c" * (offset and not bias)
-    students = random_students(samples.d, width + 1, 1, activation, bias=float(bias), rng=rng)
-    work, weight, until = 0.0, (width / n_units) ** 2, budget.deadline
-    for temperature in LIMITS.temperatures:
-        soft = replace(students, activation=beside_line(softened(activation, temperature)))
-        steps = budget.steps(LIMITS.soft_steps, work, starts=weight)
-        fit = gauss_newton(samples, soft, free=free, iterations=steps, tol=LIMITS.soft_slow, unit=True, deadline=until)
-        students, work = fit.students, work + fit.iterations * weight
-    sharp = replace(students, activation=beside_line(activation))
-    steps = budget.steps(LIMITS.sharp_steps, work, starts=weight)
-    fit = gauss_newton(
-        samples, sharp, free=free, iterations=steps, tol=LIMITS.slow, unit=True, damping=0.01, deadline=until
-    )
-    work += fit.iterations * weight
-    narrow = narrowed(samples, fit.students, n_units, free=free, energy=energy, kept=1, budget=budget.less(work))
+    starts, until = batch_size(samples, width, bias=bias), budget.deadline
+    students = random_students(samples.d, width + 1, starts, activation, bias=float(bias), rng=rng)
+    soft = LIMITS.soft if n_units <= samples.d + bias else LIMITS.overcomplete_soft
+    wide, work = _annealed(samples, students, soft, free, (width / n_units) ** 2, budget)
+    narrow = narrowed(samples, wide, n_units, free=free, energy=energy, kept=1, budget=budget.less(work))
     work += narrow.work
     network = _signed(narrow.students.on_host(), activation, offset)
     last = gauss_newton(
@@ -112,7 +132,26 @@ def hyperplanes(
         unit=True,
         deadline=until,
     )
-    return Hyperplanes(last.network, float(last.risks[0]), work + last.iterations)
+    return Hyperplanes(last.network, float(last.risks[0]), work + last.iterations, starts)
+
+
+def _annealed(
+    samples: Samples, students: Students, soft: tuple[int, float], free: str, weight: float, budget: Budget
+) -> tuple[Students, float]:
+    """The best of the batch, and the work. soft: steps and tolerance at each temperature; weight: of a step of one start."""
+    work, activation = 0.0, students.activation
+    options: dict[str, Any] = {"free": free, "unit": True, "line": True, "deadline": budget.deadline}
+    for number, temperature in enumerate(LIMITS.temperatures, start=1):
+        softer = replace(students, activation=beside_line(softened(activation, temperature)))
+        steps = budget.steps(soft[0], work, starts=weight * students.shape[1])
+        fit = gauss_newton(samples, softer, iterations=steps, tol=soft[1], **options)
+        students, work = fit.students, work + fit.iterations * weight * students.shape[1]
+        if number == LIMITS.race:
+            students = students.take(np.argsort(fit.risks, kind="stable")[: (students.shape[1] + 1) // 2])
+    sharp = replace(students, activation=beside_line(activation))
+    steps = budget.steps(LIMITS.sharp_steps, work, starts=weight * students.shape[1])
+    fit = gauss_newton(samples, sharp, iterations=steps, tol=LIMITS.slow, damping=0.01, first=True, **options)
+    return fit.students.take(np.array([fit.best])), work + fit.iterations * weight * students.shape[1]
 
 
 def beside_line(activation: Activation) -> Activation:

@@ -15,7 +15,7 @@ import numpy as np
 
 from weightlift.namespaces import to_numpy
 from weightlift.refinement import Refinement, gauss_newton
-from weightlift.refinement.normal_equations import OutputEquations
+from weightlift.refinement.normal_equations import Free, OutputEquations
 from weightlift.risk import Students
 from weightlift.samples import Samples
 from weightlift.search.budget import UNBOUNDED, Budget
@@ -64,10 +64,11 @@ def narrowed(
     True
     """
     unit = wide.activation.degree is not None
-    options: dict[str, Any] = {"free": free, "unit": unit, "first": True, "damping": 1e-3, "deadline": budget.deadline}
+    options: dict[str, Any] = {"free": free, "unit": unit, "line": kept > 0, "first": True, "damping": 1e-3}
+    options["deadline"] = budget.deadline
     fit, work = gauss_newton(samples, wide, iterations=0, **options), 0.0
     while (width := fit.students.shape[2] - kept) > n_units:
-        costs, weight = _deletion_costs(samples, fit.students, "c" in free, kept), (width / n_units) ** 2
+        costs, weight = _deletion_costs(samples, fit.students, free, kept), (width / n_units) ** 2
         gone = costs.without_refit(LIMITS.free * float(fit.risks[0]) + LIMITS.exact * energy, width - n_units)
         if not len(gone) and not fit.risks[0] <= LIMITS.exact * energy:
             gone = costs.without_refit(np.inf, (width - n_units) // LIMITS.portion)
@@ -135,9 +136,10 @@ class _Deletions:
         return gone
 
 
-def _deletion_costs(samples: Samples, students: Students, offset: bool, kept: int) -> _Deletions:
+def _deletion_costs(samples: Samples, students: Students, free: str, kept: int) -> _Deletions:
     """Of a unit in the span of others the inverse is infinite, and the cost nothing."""
-    gram, target = (to_numpy(v)[0] for v in samples.mean(OutputEquations(students, offset)))
+    equations = OutputEquations(students, "c" in free, Free.of(free) if kept else None)
+    gram, target = (to_numpy(v)[0] for v in samples.mean(equations))
     width = students.shape[2] - kept
     root = np.sqrt(np.diagonal(gram))
     root = np.where(root > 0, root, 1.0)
