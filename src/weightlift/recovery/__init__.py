@@ -22,6 +22,7 @@ from weightlift.activations import Activation
 from weightlift.arguments import flag, generator
 from weightlift.certificate import Certificate, Kind, Statement, Status, Topic
 from weightlift.certificate.inflation import inflated, variance_inflation
+from weightlift.certificate.limits import LIMITS as CERTIFICATE
 from weightlift.evidence.information import MAX_CONDITION
 from weightlift.moments import remove_linear
 from weightlift.recovery.answers import Answer, fit, judge
@@ -43,6 +44,7 @@ __all__ = ["Event", "Recovery", "Request", "StageReport", "Trial", "recover", "r
 
 CERTIFIED = "a candidate was certified"
 EXPLAINED = "a candidate agrees to rounding and is not certified: no search can do better"
+CONFIRMED = "two starts end at one minimum, which is not certified: a third would say no more"
 TIME_SPENT, WORK_SPENT = Ending.TIME_SPENT.value, Ending.WORK_SPENT.value
 
 
@@ -162,7 +164,7 @@ def _of_width(
             if start.network is None or start.waits:
                 continue
             judged += 1
-            answer = judge(problem, fit(problem, start, start.budget.less(_work(refined))), judged)
+            answer = judge(problem, fit(problem, start, start.budget.less(_work(refined))), judged, (*answers, *refined))
             refined.append(answer)
             watch.tell(problem, start, (*answers, *refined))
             if answer.settled or start.budget.spent(_work(refined)):
@@ -171,8 +173,9 @@ def _of_width(
         answers, reports = answers + refined, reports + done
         work = sum(report.work for report in done)
         budget, watch = budget.less(work), replace(watch, work=watch.work + work)
-    best = min([a for a in answers if a.certificate] or answers, key=lambda answer: answer.risk)
-    return Recovery(best.network, best.certificate, tuple(reports)), judged
+    settled = [a for a in answers if a.certificate] or [a for a in answers if a.confirmed]
+    best = min(settled or answers, key=lambda answer: answer.risk)
+    return Recovery(best.network, _with_odds(best), tuple(reports)), judged
 
 
 def _auto(problem: Problem, budget: Budget, watch: Watch, rng: np.random.Generator) -> Recovery:
@@ -238,7 +241,7 @@ def _reported(start: Start, refined: list[Answer], budget: Budget) -> list[Stage
     if start.report is not None:
         outcome = start.report.outcome or (TIME_SPENT if budget.late() else WORK_SPENT)
         if refined and refined[-1].settled:
-            outcome = CERTIFIED if refined[-1].certificate else EXPLAINED
+            outcome = CONFIRMED if refined[-1].confirmed else CERTIFIED if refined[-1].certificate else EXPLAINED
         reports.append(replace(start.report, outcome=outcome))
     if refined:
         passes, seconds = sum(a.report.passes for a in refined), sum(a.report.seconds for a in refined)
@@ -249,6 +252,17 @@ def _reported(start: Start, refined: list[Answer], budget: Budget) -> list[Stage
 
 def _work(answers: list[Answer]) -> float:
     return sum(answer.report.work for answer in answers)
+
+
+def _with_odds(answer: Answer) -> Certificate:
+    """Beside a refusal that ended the recovery: that no search followed, and how often the test refuses a right network."""
+    if not answer.confirmed:
+        return answer.certificate
+    remark = "Two starts ended at this minimum, and nothing was looked for beyond"
+    if any(s.topic is Topic.STRUCTURE for s in answer.certificate.failing):
+        odds = f"of right networks the test of the residual refuses one in {1 / CERTIFICATE.level:.0f}"
+        remark += f"; {odds}, and only rows that it has not seen can tell"
+    return _remarked(answer.certificate, f"{remark}.")
 
 
 def _with_remarks(certificate: Certificate, problem: Problem, *, cut: bool) -> Certificate:

@@ -37,6 +37,7 @@ class Limits:
     polish_steps: int = 8  # from nearly rounding to rounding, in raw inputs
     tolerance: float = 1e-8  # relative decrease of the risk: no step of a fit without noise gains less before it is exact
     kink_distance: float = 0.01  # squared standard errors a parameter from a minimum on kinks: a quarter of what is refused
+    same_minimum: float = 0.04  # squared standard errors a parameter between two fits of one minimum: each may be half as far
     last_steps: int = 2  # undamped, at the end of a fit to noisy rows: sources then agree in nine digits
     chance: float = 1e-3  # of the share p/n of the risk that p parameters gain by chance: with noise a step of less is the
     # last; the certificate allows 0.04 of it to be left
