@@ -29,7 +29,10 @@ FADING = np.errstate(under="ignore")  # decorates functions whose tails fade to 
 
 def array_namespace(*arrays: Array) -> Namespace:
     """The namespace of the arrays, NumPy's without a search."""
-    return NUMPY if all(type(x) is np.ndarray for x in arrays) else compat.array_namespace(*arrays)
+    for x in arrays:
+        if type(x) is not np.ndarray:
+            return compat.array_namespace(*arrays)
+    return NUMPY
 
 
 def on_host(where: Any) -> bool:

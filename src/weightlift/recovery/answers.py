@@ -91,20 +91,22 @@ def fit(problem: Problem, start: Start, budget: Budget) -> Refined:
 
 def _on_white_rows(problem: Problem, network: Network, free: str, steps: int, budget: Budget) -> tuple[Refinement, int]:
     """The fit of the training rows, and its steps; of some of them where it ends above rounding: all are fitted later."""
+    options = {"free": free, "unit": problem.request.unit, "deadline": budget.deadline}
 
-    def refined(rows: Samples, network: Network, steps: int, loosest: float = LIMITS.loosest) -> Refinement:
-        tol, unit = min(_tolerance(problem, rows, network), loosest), problem.request.unit
-        return gauss_newton(rows, network, free=free, iterations=steps, tol=tol, unit=unit, deadline=budget.deadline)
+    def refined(rows: Samples, network: Network, steps: int, loosest: float, window: int) -> Refinement:
+        tol = min(_tolerance(problem, rows, network), loosest)
+        return gauss_newton(rows, network, iterations=steps, tol=tol, window=window, **options)  # type: ignore[arg-type]
 
     share = LIMITS.some_rows * problem.parameters(network.n_units) / problem.white.n
-    if not steps or share > 0.5 or problem.heldout is None:
-        found = refined(problem.white, network, steps)
-        return found, found.iterations
-    first = refined(problem.white.split(share, seed=0)[0].persist(), network, steps, LIMITS.few_tolerance)
-    if first.risks[0] > LIMITS.polished * problem.energy:
-        return replace(first, risks=problem.risks(first.network)), first.iterations
-    found = refined(problem.white, first.network, steps - first.iterations)
-    return found, first.iterations + found.iterations
+    done = 0
+    if steps and share <= 0.5 and problem.heldout is not None:
+        some = problem.white.split(share, seed=0)[0].persist()
+        first = refined(some, network, steps, LIMITS.few_tolerance, LIMITS.few_window)
+        if first.risks[0] > LIMITS.polished * problem.energy:
+            return replace(first, risks=problem.risks(first.network)), first.iterations
+        network, done = first.network, first.iterations
+    found = refined(problem.white, network, steps - done, LIMITS.loosest, REFINEMENT.window)
+    return found, done + found.iterations
 
 
 def judge(problem: Problem, fit: Refined, tries: int = 1, others: tuple[Answer, ...] = ()) -> Answer:

@@ -29,6 +29,8 @@ class Limits:
     few_rows: float = 4.0  # a parameter; a start is refined on so many before it sees all
     few_steps: int = 100  # of that refinement
     few_tolerance: float = 1e-3  # of it: more rows come next, and go on from there
+    few_window: int = 2  # steps of it that gain no more together, however damped: with noise a minimum lies on kinks, and four
+    # others gained a ten-thousandth
     some_rows: float = 16.0  # a parameter; with noise a fit of so many is near the one of all, which is left to the last fit
     steps: int = 80  # of a refinement on all rows; quadratic convergence takes about ten
     same_rows_steps: int = 10  # … that the search has fitted already
