@@ -44,6 +44,10 @@ __all__ = ["Event", "Recovery", "Request", "StageReport", "Trial", "recover", "r
 
 CERTIFIED = "a candidate was certified"
 EXPLAINED = "a candidate agrees to rounding and is not certified: no search can do better"
+RAYS = (
+    "Without biases one input shows units of this kind on two rays only, of which a row each tells all; no number of rows can "
+    "confirm them. bias=True looks for kinks elsewhere."
+)
 CONFIRMED = "two starts end at one minimum, which is not certified: a third would say no more"
 TIME_SPENT, WORK_SPENT = Ending.TIME_SPENT.value, Ending.WORK_SPENT.value
 
@@ -201,20 +205,25 @@ def _widths(
 ) -> Iterator[tuple[int, Recovery | None]]:
     """Widths around the rank of the residual second moment, in haste, then with care; the certificate refuses wrong ones.
 
-    An exact fit ends it; where its information is singular, narrower ones follow for as long as they are exact."""
+    None is tried again with less work than it had. An exact fit ends it; where its information is singular, narrower ones
+    follow for as long as they are exact."""
     n, d, request = problem.rows.n, problem.rows.d, problem.request
     quick = LIMITS.quick_share * budget.max_work
     careful = (budget.max_work - quick * len(LIMITS.quick_widths)) / len(LIMITS.careful_widths)
     plan = [(guess + step, quick) for step in LIMITS.quick_widths] + [(guess + step, careful) for step in LIMITS.careful_widths]
     plan = [(width, enough) for width, enough in plan if width >= 1 and request.workable(n, d, width)] or [(1, quick)]
     judged = tried = request.judged
+    had: dict[int, float] = {}
     while plan and not (judged > tried and budget.spent(0.0)):
         (width, enough), *plan = plan
+        if width in had and budget.max_work <= had[width]:
+            continue
         if judged > tried and n <= problem.parameters(width):
             yield width, None
             continue
         found, judged = _of_width(problem, width, replace(budget, enough=enough), watch, rng, judged)
         yield width, found
+        had[width] = found.work
         budget, watch = budget.less(found.work), replace(watch, work=watch.work + found.work)
         if found.certificate:
             return
@@ -270,6 +279,7 @@ def _with_remarks(certificate: Certificate, problem: Problem, *, cut: bool) -> C
     request, width = problem.request, certificate.network.n_units
     held = "The output weights were held at output_weights; where their signs or sizes may be wrong, 'free' fits them."
     remarks = [rare(problem.departures, width, columns_of(problem.rows)), "" if request.outputs is None else held]
+    remarks.append(RAYS if problem.rows.d == 1 and request.unit and not request.bias else "")
     if cut and not certificate.explained:
         remarks.append(f"max_time = {request.max_time:g} s was spent, and nothing was looked for beyond; raise it.")
     return certificate if certificate else _remarked(certificate, *(remark for remark in remarks if remark))
