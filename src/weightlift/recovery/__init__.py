@@ -177,8 +177,7 @@ def _of_width(
         answers, reports = answers + refined, reports + done
         work = sum(report.work for report in done)
         budget, watch = budget.less(work), replace(watch, work=watch.work + work)
-    settled = [a for a in answers if a.certificate] or [a for a in answers if a.confirmed]
-    best = min(settled or answers, key=lambda answer: answer.risk)
+    best = min([a for a in answers if a.certificate] or [a for a in answers if a.settled] or answers, key=lambda a: a.risk)
     return Recovery(best.network, _with_odds(best), tuple(reports)), judged
 
 
