@@ -30,7 +30,10 @@ FADING = np.errstate(under="ignore")  # decorates functions whose tails fade to 
 
 def array_namespace(*arrays: Array) -> Namespace:
     """The namespace of the arrays, NumPy's without a search."""
-    return NUMPY if all(type(x) is np.ndarray for x in arrays) else compat.array_namespace(*arrays)
+    for x in arrays:
+        if type(x) is not np.ndarray:
+            return compat.array_namespace(*arrays)
+    return NUMPY
 
 
 def on_host(where: Any) -> bool:
@@ -146,15 +149,20 @@ def refuse_sparse(name: str, values: Any) -> None:
 
 def matrix(X: Any, n_columns: int) -> Array:
     """Inputs (n, n_columns) of any namespace, or a sequence or data frame of them, with a real floating dtype."""
-    refuse_masked("X", X)
-    refuse_sparse("X", X)
-    try:
-        X = real_floating(X if is_array(X) and not np.ma.isMaskedArray(X) else np.asarray(X), "X")
-    except ValueError as error:
-        raise error if isinstance(error, ArgumentError) else ShapeError(f"X must be a rectangular array ({error}).") from error
+    if type(X) is not np.ndarray or X.dtype != np.float64 or not X.flags.aligned:  # rows of a source are such arrays already
+        X = _matrix_of(X)
     if X.ndim != 2 or X.shape[1] != n_columns:
         raise ShapeError(f"X must have shape (n, {n_columns}), not {tuple(X.shape)}.")
     return X
+
+
+def _matrix_of(X: Any) -> Array:
+    refuse_masked("X", X)
+    refuse_sparse("X", X)
+    try:
+        return real_floating(X if is_array(X) and not np.ma.isMaskedArray(X) else np.asarray(X), "X")
+    except ValueError as error:
+        raise error if isinstance(error, ArgumentError) else ShapeError(f"X must be a rectangular array ({error}).") from error
 
 
 def all_finite(x: Array) -> bool:

@@ -7,6 +7,7 @@ Cost    products only: O(n d k) a pass ("lanczos", "power"); dense: O(n d²) onc
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -132,10 +133,10 @@ def even_subspace(
         V = found.V
         q = quadratic_fit(samples, V)
         rest = samples.map(Residual(q))
-        left = V.T @ SecondMoment().times(rest, V)  # nothing on rows, by the normal equations; all of it on a population
+        left = 0.0 if math.isfinite(samples.n) else V.T @ SecondMoment().times(rest, V)  # on rows, by the normal equations
         P2 = SecondMoment(plus=(V, q.moments[1] - left))
         previous, found = found, leading_subspace(rest, P2, n_units, method=method, guess=V, rng=rng)
-        found = replace(found, method=f"{start.method} + hard thresholding", passes=previous.passes + found.passes + 2)
+        found = replace(found, method=f"{start.method} + hard thresholding", passes=previous.passes + found.passes + 1)
         noise = abs(found.next_eigenvalue / found.eigenvalues[-1])
         if np.linalg.norm(found.V - V @ (V.T @ found.V), ord=2) <= max(LIMITS.tolerance, LIMITS.sweep_share * noise):
             break

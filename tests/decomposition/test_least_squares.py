@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from weightlift.decomposition import compose, decompose, kcl, polish
+from weightlift.decomposition import compose, decompose, kcl, least_squares, polish
 from weightlift.decomposition.components import DecompositionStatus, fit_components
 from weightlift.decomposition.least_squares import _conjugate_gradients, _near, _solve
 from weightlift.decomposition.limits import LIMITS
@@ -22,8 +24,10 @@ def explicit_jacobian(X, s, order):
     return np.stack(columns, axis=1)
 
 
+@pytest.mark.parametrize("dense", [0, 64])
 @pytest.mark.parametrize("order", [3, 4])
-def test_a_step_solves_the_damped_normal_equations(rng, order):
+def test_a_step_solves_the_damped_normal_equations(rng, order, dense, monkeypatch):
+    monkeypatch.setattr(least_squares, "LIMITS", replace(least_squares.LIMITS, dense_entries=dense))
     X, s = rng.standard_normal((4, 3)), np.array([1.0, -1.0, 1.0])
     J = explicit_jacobian(X, s, order)
     b = rng.standard_normal(X.shape)
@@ -31,6 +35,13 @@ def test_a_step_solves_the_damped_normal_equations(rng, order):
     shift = damping * order * np.mean((X**2).sum(axis=0) ** (order - 1))
     expected = np.linalg.solve(J.T @ J + shift * np.eye(X.size), b.ravel()).reshape(X.shape)
     np.testing.assert_allclose(_solve(X, s, order, damping, b), expected, atol=1e-5 * np.abs(expected).max())
+
+
+def test_dense_steps_are_those_of_conjugate_gradients(rng, monkeypatch):
+    X, s, b = rng.standard_normal((5, 4)), np.array([1.0, -1.0, 1.0, -1.0]), rng.standard_normal((5, 4))
+    dense = _solve(X, s, 3, 0.3, b)
+    monkeypatch.setattr(least_squares, "LIMITS", replace(least_squares.LIMITS, dense_entries=0, cg_tolerance=1e-14))
+    np.testing.assert_allclose(_solve(X, s, 3, 0.3, b), dense, atol=1e-11 * np.abs(dense).max())
 
 
 @pytest.mark.parametrize("order", [3, 4])

@@ -1,10 +1,13 @@
 """An answer is a pure function of a start; a fit that agrees to rounding ends a recovery, certified or not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import weightlift as wl
 from weightlift import samples
+from weightlift.certificate import noise as judging
 from weightlift.network import Network
 from weightlift.recovery.answers import fit, judge
 from weightlift.recovery.problem import Problem
@@ -36,6 +39,63 @@ def test_a_budget_bounds_the_fit():
     (answer, _), _ = judged(0.0, budget=Budget(2.0))
     assert answer.report.work <= 2
     assert not answer.settled
+
+
+def noisy(width, asked, seed=0):
+    """Rows of a noisy network, and how a fit of the asked width from a start is judged beside earlier answers."""
+    truth = wl.teachers.conditioned(6, width, activation="relu", rng=seed)
+    X, y = wl.draw(truth, 1200, noise_std=0.1, rng=seed + 1)
+    problem = Problem.of(samples.open(X, y), Request(asked).checked(), np.random.default_rng(0))
+
+    def ended(change, others=()):
+        W = truth.W[:, :asked] + change * np.random.default_rng(7).normal(size=(6, asked))
+        near = problem.standard.on_network(Network(W, truth.a[:asked]))
+        return judge(problem, fit(problem, Start("test", 1, near, Budget(), steps=80), Budget()), 1, others)
+
+    return ended
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_second_start_at_a_minimum_refused_by_chance_ends_the_recovery(seed, monkeypatch):
+    """With a level of 0.999 nearly every right network is refused by chance, as one in a hundred is at 0.01."""
+    monkeypatch.setattr(judging, "LIMITS", replace(judging.LIMITS, level=0.999))
+    ended = noisy(3, 3, seed)
+    first = ended(0.02)
+    assert not first.certificate
+    assert not first.settled
+    second = ended(-0.05, (first,))
+    assert second.certificate is first.certificate
+    assert second.network is first.network
+    assert second.confirmed
+    assert second.settled
+    far = replace(first, network=replace(first.network, W=1.1 * first.network.W))
+    other = ended(-0.05, (far,))
+    assert other.certificate is not first.certificate
+    assert not other.settled
+
+
+def test_structure_that_no_draw_of_signs_shows_is_never_confirmed():
+    """A unit too few: the residual keeps the third one, and another start at the same minimum is no new evidence."""
+    ended = noisy(3, 2)
+    first = ended(0.02)
+    assert first.certificate.p_value == 1 / 512
+    second = ended(-0.02, (first,))
+    assert second.certificate is first.certificate
+    assert not second.confirmed
+    assert not second.settled
+
+
+def test_a_refusal_by_chance_is_not_searched_for_again(monkeypatch):
+    monkeypatch.setattr(judging, "LIMITS", replace(judging.LIMITS, level=0.999))
+    truth = wl.teachers.conditioned(8, 2, activation="relu", rng=3)
+    X, y = wl.draw(truth, 2000, noise_std=0.1, rng=4)
+    found = wl.recover(X, y, n_units=2)
+    assert found.certificate.status is wl.Status.FAILED
+    assert "structure" in found.certificate.reasons[0]
+    assert "refuses one in" in found.certificate.reasons[1]
+    assert found.work < 300  # a search spends thousands
+    assert found.stages[-1].starts == 2
+    assert wl.match(found.network, truth).max_error < 0.1
 
 
 def test_an_exact_fit_that_stays_ambiguous_ends_the_recovery():

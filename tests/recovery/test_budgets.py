@@ -128,3 +128,26 @@ def test_an_interrupt_ends_it_within_a_second_and_the_last_event_has_the_best_ne
         wl.recover(X, y, n_units=6, max_work=1e9, max_time=60, callback=watch)
     assert time.perf_counter() - sent[0] < 1.0
     assert np.isfinite(events[-1].network.predict(X)).all()
+
+
+def test_no_width_is_tried_again_with_less_work_than_it_had():
+    """Rows of no network: every width fails, and the work runs out among those that are tried again."""
+    X = np.random.default_rng(0).normal(size=(400, 3))
+    found = wl.recover(X, np.sin(3 * X[:, 0]) * X[:, 1], n_units="auto", max_work=1500)
+    assert not found.certificate
+    left, had = 1500.0, dict[int, float]()
+    for width, stages in itertools.groupby(found.stages, key=lambda stage: stage.width):
+        assert left > had.get(width, 0.0)
+        had[width] = sum(stage.work for stage in stages)
+        left -= had[width]
+    assert len(had) > 2
+
+
+@pytest.mark.parametrize("slope", [1.5, -0.7])
+def test_one_input_without_biases_is_told_that_no_rows_suffice(slope):
+    x = np.linspace(-2, 2, 60)
+    y = slope * np.maximum(x, 0)
+    found = wl.recover(x[:, None], y, n_units=1)
+    assert found.certificate.status is wl.Status.FAILED
+    assert "two rays" in found.certificate.reasons[-1]
+    assert np.allclose(found.network.predict(x[:, None]), y)

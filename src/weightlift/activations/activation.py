@@ -143,7 +143,7 @@ class Activation:
         j      the order
         scale  σ, one or many
         """
-        return self.hermite(j, scale)
+        return np.asarray(self.hermites(j, scale)[-1])
 
     def gamma(self, j: int, scale: Any = 1.0) -> np.ndarray:
         """γ_j(σ) = E φ(σz) zʲ = Σ_i j!/(2ⁱ i! (j−2i)!) m_{j−2i}(σ), σ the scale  [zhong2017, Def. 5.1]."""

@@ -4,10 +4,11 @@ Model       xᵢ = |cᵢ|^{1/p} uᵢ, sᵢ = sign cᵢ (odd p: the sign moves in
 Formulas    E = Σ s x^{⊗p} − T;  gradient of |E|²/2: gᵢ = p sᵢ E(xᵢ, …, xᵢ, I);  with G = XᵀX and ∘ entrywise,
                 JᵀJ V = p [ V (S∘G^{∘p−1}) + (p−1) X (S∘G^{∘p−2}∘(XᵀV)ᵀ) ],  S = s sᵀ,
             from ⟨∂_{ia}, ∂_{jb}⟩ = p sᵢ sⱼ [ ⟨xᵢ,xⱼ⟩^{p−1} δ_ab + (p−1) ⟨xᵢ,xⱼ⟩^{p−2} x_ja x_ib ].
-Method      damping × 4 / ÷ 4; each step by conjugate gradients with the first term as preconditioner.
+Method      damping × 4 / ÷ 4; a step of few entries is solved for densely, of many by conjugate gradients with the first term
+            as preconditioner.
 Trust       The best fit may run off to large components that cancel: an iterate is kept only while its largest
             weight and its condition number stay within twice those of the start.
-Cost        O(nᵖ r) a step for E, O(n r²) a product with JᵀJ; no Jacobian is formed.
+Cost        O(nᵖ r) a step for E, O(n r²) a product with JᵀJ, (n r)³/3 where it is formed; no Jacobian is.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import scipy.linalg
 
 from weightlift.decomposition.components import Decomposition, condition_number, fit_components
 from weightlift.decomposition.limits import LIMITS
@@ -69,21 +69,32 @@ def _near(X: Real, p: int, start: Decomposition) -> bool:
 
 
 def _solve(X: Real, s: Real, p: int, damping: float, b: Real) -> Real:
-    """V with (JᵀJ + damping · mean diagonal) V = b, by preconditioned conjugate gradients."""
+    """V with (JᵀJ + damping · mean diagonal) V = b: dense where there are few entries, else by conjugate gradients."""
     G, S = X.T @ X, np.outer(s, s)
     first = p * S * G ** (p - 1)
     second = p * (p - 1) * S * G ** (p - 2)
     shift = damping * float(np.trace(first)) / len(s)
-    factor = scipy.linalg.eigh(first)
+    if X.size <= LIMITS.dense_entries:
+        return _dense_solution(X, first, second, shift, b)
+    values, Q = np.linalg.eigh(first)
 
     def product(V: Real) -> Real:
         return np.asarray(V @ first + X @ (second * (X.T @ V).T) + shift * V)
 
     def precondition(V: Real) -> Real:
-        values, Q = factor
         return np.asarray((V @ Q) / (np.maximum(values, 0) + shift) @ Q.T)
 
     return _conjugate_gradients(product, precondition, b)
+
+
+def _dense_solution(X: Real, first: Real, second: Real, shift: float, b: Real) -> Real:
+    """By the matrix of V → V first + X (second ∘ (XᵀV)ᵀ) + shift V in the entries (a, i) of V, symmetric in them."""
+    n, r = X.shape
+    matrix = second[None, :, None, :] * X[:, None, None, :] * X.T[None, :, :, None]  # (a, i, b, j): second_ij x_aj x_bi
+    matrix[range(n), :, range(n), :] += first
+    matrix = matrix.reshape(n * r, n * r)
+    matrix.reshape(-1)[:: n * r + 1] += shift
+    return np.asarray(np.linalg.solve(matrix, b.reshape(-1)).reshape(n, r), dtype=np.float64)
 
 
 def _conjugate_gradients(product: Callable[[Real], Real], precondition: Callable[[Real], Real], b: Real) -> Real:

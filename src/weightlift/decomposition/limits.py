@@ -15,6 +15,7 @@ class Limits:
     trust: float = 2.0  # times the start's largest weight and condition number: further away is another decomposition
     residual_floor: float = 1e-15  # relative: a few ulp
     guard: float = 1e-12  # of the unit diagonal of G: keeps coalescing components from dividing by zero
+    dense_entries: int = 64  # n r of a step that is solved for densely: five conjugate gradients take as long
     cg_tolerance: float = 1e-8  # of a Gauss–Newton step's residual: the step itself errs by its square
     dependent_tries: int = 8  # rounds of eight starts: six components in five dimensions take one or two
     # joint diagonalisation

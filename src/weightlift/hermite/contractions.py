@@ -28,7 +28,10 @@ def contraction(
     heights = polynomials(filled, t) if filled else []
     total: Array = None
     for j in range(min(free, filled) + 1):
-        term = _hermite_sum(g * heights[filled - j] if filled else g, S, free - j, gram)
+        weight = g * heights[filled - j] if filled else g
+        term = power_sums(weight, S, free - j)
+        for r in range(1, (free - j) // 2 + 1):
+            term = term + (-1.0) ** r * symmetric_product(_pairings(gram, r), power_sums(weight, S, free - j - 2 * r))
         if j:
             term = (-1.0) ** j * math.perm(filled, j) * symmetric_product(_power(b, j), term)
         total = term if total is None else total + term
@@ -66,14 +69,6 @@ def symmetric_product(A: Array, B: Array) -> Array:
         axes = sorted(range(order), key=[*slots, *rest].__getitem__)
         placed = xp.permute_dims(outer, tuple(axes))
         total = placed if total is None else total + placed
-    return total
-
-
-def _hermite_sum(g: Array, S: Array, order: int, gram: Array) -> Array:
-    """Σ_rows g He_order(s), s ~ N(0, G)."""
-    total = power_sums(g, S, order)
-    for r in range(1, order // 2 + 1):
-        total = total + (-1.0) ** r * symmetric_product(_pairings(gram, r), power_sums(g, S, order - 2 * r))
     return total
 
 

@@ -116,25 +116,20 @@ def _homogeneous(
     spectrum: eigenvalues of T_2 = Σ ζ₂(i) uᵢuᵢᵀ inside span U. As many of them have the sign of m₂ as there are positive a
     (Sylvester's law of inertia), however badly the uᵢ are known; the units with the largest ζ₂/m₂ take them.
     """
-    ratio = {j: z / float(activation.m(j)) for j, z in zeta.items()}
-
-    def outer_signs(values: np.ndarray) -> np.ndarray:
-        if spectrum is None or choice.even != 2:
-            return _sign(values)
-        return _largest(values, int(np.sum(spectrum * float(activation.m(2)) > 0)))
-
-    if choice.odd is None:  # even φ: the direction's sign is free
-        assert choice.even is not None
-        a, size = outer_signs(ratio[choice.even]), ratio[choice.even]
-        s = np.ones_like(a)
-    elif choice.even is None:  # odd φ: the sign of a is free
-        s, size = _sign(ratio[choice.odd]), ratio[choice.odd]
-        a = np.ones_like(s)
+    m = activation.hermites(max(zeta))
+    ratio = {j: z / float(m[j]) for j, z in zeta.items()}
+    outer = None if choice.even is None else ratio[choice.even]
+    inner = outer if choice.odd is None else ratio[choice.odd]
+    assert inner is not None
+    if outer is None:  # odd φ: the sign of a is free
+        a = np.ones_like(inner)
+    elif spectrum is None or choice.even != 2:
+        a = _sign(outer)
     else:
-        a, size = outer_signs(ratio[choice.even]), ratio[choice.odd]
-        s = a * _sign(size)
+        a = _largest(outer, int(np.sum(spectrum * float(m[2]) > 0)))
+    s = np.ones_like(a) if choice.odd is None else a * _sign(inner)  # even φ: the direction's sign is free
     assert activation.degree is not None
-    return s, a, np.abs(size) ** (1 / activation.degree)
+    return s, a, np.abs(inner) ** (1 / activation.degree)
 
 
 def _informative(choice: MomentChoice, shifted: bool) -> list[int]:

@@ -161,5 +161,4 @@ def _features(X: Array, V: np.ndarray | None) -> Array:
     if V is None:
         return xp.concat([one, X], axis=1)
     S = xp.matmul(X, as_like(V, X))
-    i, j = (xp.asarray(index, device=X.device) for index in np.triu_indices(V.shape[1]))
-    return xp.concat([one, S, xp.take(S, i, axis=1) * xp.take(S, j, axis=1)], axis=1)
+    return xp.concat([one, S, *(S[:, i : i + 1] * S[:, i:] for i in range(V.shape[1]))], axis=1)

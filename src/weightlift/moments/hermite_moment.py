@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -186,6 +187,7 @@ def choose_moments(activation: Activation) -> MomentChoice:
     return MomentChoice(nonzero, second[0], third[0], odd[0] if odd else None, even[0] if even else None)
 
 
+@lru_cache(maxsize=32)
 def nonzero_moments(activation: Activation) -> tuple[bool, bool, bool, bool, bool]:
     """Whether m_j(σ) ≠ 0, j = 0 … 4, relative to the size of φ: |m_j| ≤ √(j! E φ²) always."""
     values = np.asarray(activation.hermites(8, np.array([0.5, 1.0, 2.0])))  # (9, 3): a moment may vanish at one scale by chance

@@ -22,6 +22,7 @@ from weightlift.activations import Activation
 from weightlift.arguments import flag, generator
 from weightlift.certificate import Certificate, Kind, Statement, Status, Topic
 from weightlift.certificate.inflation import inflated, variance_inflation
+from weightlift.certificate.limits import LIMITS as CERTIFICATE
 from weightlift.evidence.information import MAX_CONDITION
 from weightlift.moments import remove_linear
 from weightlift.recovery.answers import Answer, fit, judge
@@ -43,6 +44,11 @@ __all__ = ["Event", "Recovery", "Request", "StageReport", "Trial", "recover", "r
 
 CERTIFIED = "a candidate was certified"
 EXPLAINED = "a candidate agrees to rounding and is not certified: no search can do better"
+RAYS = (
+    "Without biases one input shows units of this kind on two rays only, of which a row each tells all; no number of rows can "
+    "confirm them. bias=True looks for kinks elsewhere."
+)
+CONFIRMED = "two starts end at one minimum, which is not certified: a third would say no more"
 TIME_SPENT, WORK_SPENT = Ending.TIME_SPENT.value, Ending.WORK_SPENT.value
 
 
@@ -162,7 +168,7 @@ def _of_width(
             if start.network is None or start.waits:
                 continue
             judged += 1
-            answer = judge(problem, fit(problem, start, start.budget.less(_work(refined))), judged)
+            answer = judge(problem, fit(problem, start, start.budget.less(_work(refined))), judged, (*answers, *refined))
             refined.append(answer)
             watch.tell(problem, start, (*answers, *refined))
             if answer.settled or start.budget.spent(_work(refined)):
@@ -171,8 +177,8 @@ def _of_width(
         answers, reports = answers + refined, reports + done
         work = sum(report.work for report in done)
         budget, watch = budget.less(work), replace(watch, work=watch.work + work)
-    best = min([a for a in answers if a.certificate] or answers, key=lambda answer: answer.risk)
-    return Recovery(best.network, best.certificate, tuple(reports)), judged
+    best = min([a for a in answers if a.certificate] or [a for a in answers if a.settled] or answers, key=lambda a: a.risk)
+    return Recovery(best.network, _with_odds(best), tuple(reports)), judged
 
 
 def _auto(problem: Problem, budget: Budget, watch: Watch, rng: np.random.Generator) -> Recovery:
@@ -198,20 +204,25 @@ def _widths(
 ) -> Iterator[tuple[int, Recovery | None]]:
     """Widths around the rank of the residual second moment, in haste, then with care; the certificate refuses wrong ones.
 
-    An exact fit ends it; where its information is singular, narrower ones follow for as long as they are exact."""
+    None is tried again with less work than it had. An exact fit ends it; where its information is singular, narrower ones
+    follow for as long as they are exact."""
     n, d, request = problem.rows.n, problem.rows.d, problem.request
     quick = LIMITS.quick_share * budget.max_work
     careful = (budget.max_work - quick * len(LIMITS.quick_widths)) / len(LIMITS.careful_widths)
     plan = [(guess + step, quick) for step in LIMITS.quick_widths] + [(guess + step, careful) for step in LIMITS.careful_widths]
     plan = [(width, enough) for width, enough in plan if width >= 1 and request.workable(n, d, width)] or [(1, quick)]
     judged = tried = request.judged
+    had: dict[int, float] = {}
     while plan and not (judged > tried and budget.spent(0.0)):
         (width, enough), *plan = plan
+        if width in had and budget.max_work <= had[width]:
+            continue
         if judged > tried and n <= problem.parameters(width):
             yield width, None
             continue
         found, judged = _of_width(problem, width, replace(budget, enough=enough), watch, rng, judged)
         yield width, found
+        had[width] = found.work
         budget, watch = budget.less(found.work), replace(watch, work=watch.work + found.work)
         if found.certificate:
             return
@@ -238,7 +249,7 @@ def _reported(start: Start, refined: list[Answer], budget: Budget) -> list[Stage
     if start.report is not None:
         outcome = start.report.outcome or (TIME_SPENT if budget.late() else WORK_SPENT)
         if refined and refined[-1].settled:
-            outcome = CERTIFIED if refined[-1].certificate else EXPLAINED
+            outcome = CONFIRMED if refined[-1].confirmed else CERTIFIED if refined[-1].certificate else EXPLAINED
         reports.append(replace(start.report, outcome=outcome))
     if refined:
         passes, seconds = sum(a.report.passes for a in refined), sum(a.report.seconds for a in refined)
@@ -251,11 +262,23 @@ def _work(answers: list[Answer]) -> float:
     return sum(answer.report.work for answer in answers)
 
 
+def _with_odds(answer: Answer) -> Certificate:
+    """Beside a refusal that ended the recovery: that no search followed, and how often the test refuses a right network."""
+    if not answer.confirmed:
+        return answer.certificate
+    remark = "Two starts ended at this minimum, and nothing was looked for beyond"
+    if any(s.topic is Topic.STRUCTURE for s in answer.certificate.failing):
+        odds = f"of right networks the test of the residual refuses one in {1 / CERTIFICATE.level:.0f}"
+        remark += f"; {odds}, and only rows that it has not seen can tell"
+    return _remarked(answer.certificate, f"{remark}.")
+
+
 def _with_remarks(certificate: Certificate, problem: Problem, *, cut: bool) -> Certificate:
     """Beside a refusal: columns that no network's units can be told from, what was held fixed, and that time cut it short."""
     request, width = problem.request, certificate.network.n_units
     held = "The output weights were held at output_weights; where their signs or sizes may be wrong, 'free' fits them."
     remarks = [rare(problem.departures, width, columns_of(problem.rows)), "" if request.outputs is None else held]
+    remarks.append(RAYS if problem.rows.d == 1 and request.unit and not request.bias else "")
     if cut and not certificate.explained:
         remarks.append(f"max_time = {request.max_time:g} s was spent, and nothing was looked for beyond; raise it.")
     return certificate if certificate else _remarked(certificate, *(remark for remark in remarks if remark))

@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weightlift.certificate import Certificate, certify
+from weightlift.certificate.limits import LIMITS as CERTIFICATE
 from weightlift.identifiability.reflections import without_offset
+from weightlift.namespaces import to_numpy
 from weightlift.network import Network
 from weightlift.recovery.limits import LIMITS
 from weightlift.recovery.problem import Problem
@@ -17,6 +19,8 @@ from weightlift.recovery.starts import Start
 from weightlift.refinement import along_kinks, gauss_newton
 from weightlift.refinement.gauss_newton import Refinement, RefinementEnding
 from weightlift.refinement.limits import LIMITS as REFINEMENT
+from weightlift.risk import Risk, Students
+from weightlift.rivals.cells import OwnTargets
 from weightlift.samples import Samples
 from weightlift.search import Budget
 
@@ -44,11 +48,12 @@ class Answer:
     certificate: Certificate
     risk: float  # ½ E r² on the training rows
     report: StageReport
+    confirmed: bool = False  # two starts ended at this minimum, and chance may have left what is seen in its residual
 
     @property
     def settled(self) -> bool:
         """Whether nothing is left to look for."""
-        return bool(self.certificate) or self.certificate.explained
+        return bool(self.certificate) or self.certificate.explained or self.confirmed
 
 
 def fit(problem: Problem, start: Start, budget: Budget) -> Refined:
@@ -86,60 +91,99 @@ def fit(problem: Problem, start: Start, budget: Budget) -> Refined:
 
 def _on_white_rows(problem: Problem, network: Network, free: str, steps: int, budget: Budget) -> tuple[Refinement, int]:
     """The fit of the training rows, and its steps; of some of them where it ends above rounding: all are fitted later."""
+    options = {"free": free, "unit": problem.request.unit, "deadline": budget.deadline}
 
-    def refined(rows: Samples, network: Network, steps: int, loosest: float = LIMITS.loosest) -> Refinement:
-        tol, unit = min(_tolerance(problem, rows, network), loosest), problem.request.unit
-        return gauss_newton(rows, network, free=free, iterations=steps, tol=tol, unit=unit, deadline=budget.deadline)
+    def refined(rows: Samples, network: Network, steps: int, loosest: float, window: int) -> Refinement:
+        tol = min(_tolerance(problem, rows, network), loosest)
+        return gauss_newton(rows, network, iterations=steps, tol=tol, window=window, **options)  # type: ignore[arg-type]
 
     share = LIMITS.some_rows * problem.parameters(network.n_units) / problem.white.n
-    if not steps or share > 0.5 or problem.heldout is None:
-        found = refined(problem.white, network, steps)
-        return found, found.iterations
-    first = refined(problem.white.split(share, seed=0)[0].persist(), network, steps, LIMITS.few_tolerance)
-    if first.risks[0] > LIMITS.polished * problem.energy:
-        return replace(first, risks=problem.risks(first.network)), first.iterations
-    found = refined(problem.white, first.network, steps - first.iterations)
-    return found, first.iterations + found.iterations
+    done = 0
+    if steps and share <= 0.5 and problem.heldout is not None:
+        some = problem.white.split(share, seed=0)[0].persist()
+        first = refined(some, network, steps, LIMITS.few_tolerance, LIMITS.few_window)
+        if first.risks[0] > LIMITS.polished * problem.energy:
+            return replace(first, risks=problem.risks(first.network)), first.iterations
+        network, done = first.network, first.iterations
+    found = refined(problem.white, network, steps - done, LIMITS.loosest, REFINEMENT.window)
+    return found, done + found.iterations
 
 
-def judge(problem: Problem, fit: Refined, tries: int = 1) -> Answer:
+def judge(problem: Problem, fit: Refined, tries: int = 1, others: tuple[Answer, ...] = ()) -> Answer:
     """The certificate of a fit; with noise, of least squares on every row, held-out ones too: no row is wasted.
 
-    tries: the how manieth candidate this is that is held against the held-out rows.
+    tries: the how manieth candidate this is that is held against the held-out rows. others: what was refused before; a fit
+    that ends at the same minimum is no new evidence, and has the same certificate. Where chance may have left what is seen
+    there, it ends the recovery: no third start could say more.
     """
     network, work, rows, heldout = fit.network, fit.work, problem.train, problem.heldout
     noisy = fit.risk > LIMITS.polished * problem.energy and problem.heldout is not None and not fit.given_up
+    same: Answer | None = None
     if noisy and (steps := fit.budget.steps(LIMITS.steps)):
-        again = gauss_newton(
-            problem.rows,
-            network,
-            free=fit.free,
-            iterations=steps,
-            tol=_tolerance(problem, problem.rows, network),
-            damping=1e-6,
-            deadline=fit.budget.deadline,
-        )
-        steps = fit.budget.steps(LIMITS.last_steps, again.iterations)
-        last = gauss_newton(problem.rows, again.network, free=fit.free, iterations=steps, damping=1e-12)
-        done = again.iterations + last.iterations
-        network, more = along_kinks(
-            problem.rows,
-            last.network,
-            bias="b" in fit.free,
-            offset="c" in fit.free,
-            near=LIMITS.kink_distance,
-            iterations=fit.budget.steps(REFINEMENT.kink_steps, done),
-            deadline=fit.budget.deadline,
-        )
-        work, rows, heldout = work + done + more, problem.rows, None
-    bias, offset = problem.request.bias, problem.request.offset
-    certificate = certify(network, rows, bias=bias, offset=offset, heldout=heldout, tries=tries, rng=0)
+        network, done = _on_all_rows(problem, fit, steps)
+        work, rows, heldout = work + done, problem.rows, None
+        same = _at_the_same_minimum(problem, network, others)
+    if same is None:
+        bias, offset = problem.request.bias, problem.request.offset
+        certificate = certify(network, rows, bias=bias, offset=offset, heldout=heldout, tries=tries, rng=0)
+    else:
+        network, certificate = same.network, same.certificate
     cost = fit.borne + problem.since(fit.began, work)
     outcome = certificate.status.name if certificate else f"{certificate.status.name}: {certificate.reasons[0]}"
     report = StageReport(
         fit.name, network.n_units, 1, cost.work, cost.passes, fit.risk / problem.energy, outcome, cost.seconds
     )
-    return Answer(network, certificate, fit.risk, report)
+    return Answer(network, certificate, fit.risk, report, confirmed=same is not None and _by_chance(certificate))
+
+
+def _on_all_rows(problem: Problem, fit: Refined, steps: int) -> tuple[Network, int]:
+    """Least squares on every row, by so many steps, to the minimum itself where it lies on kinks; and the steps it took."""
+    again = gauss_newton(
+        problem.rows,
+        fit.network,
+        free=fit.free,
+        iterations=steps,
+        tol=_tolerance(problem, problem.rows, fit.network),
+        damping=1e-6,
+        deadline=fit.budget.deadline,
+    )
+    steps = fit.budget.steps(LIMITS.last_steps, again.iterations)
+    last = gauss_newton(problem.rows, again.network, free=fit.free, iterations=steps, damping=1e-12)
+    done = again.iterations + last.iterations
+    network, more = along_kinks(
+        problem.rows,
+        last.network,
+        bias="b" in fit.free,
+        offset="c" in fit.free,
+        near=LIMITS.kink_distance,
+        iterations=fit.budget.steps(REFINEMENT.kink_steps, done),
+        deadline=fit.budget.deadline,
+    )
+    return network, done + more
+
+
+def _at_the_same_minimum(problem: Problem, network: Network, others: tuple[Answer, ...]) -> Answer | None:
+    """The best of these noisy fits, if it is the same function within a share of its standard errors.
+
+    n E (f − g)²/σ² is the square of the distance of two fits in standard errors.
+    """
+    noisy = [answer for answer in others if answer.certificate.p_value is not None]
+    if not noisy:
+        return None
+    best = min(noisy, key=lambda answer: answer.certificate.noise_std or math.inf)
+    assert best.certificate.noise_std is not None
+    half = float(to_numpy(problem.rows.map(OwnTargets(network)).mean(Risk(Students.of(best.network)))[0])[0])  # ½ E (f − g)²
+    distance = 2 * half * problem.rows.n / best.certificate.noise_std**2
+    return best if distance <= LIMITS.same_minimum * problem.parameters(network.n_units) else None
+
+
+def _by_chance(certificate: Certificate) -> bool:
+    """Whether chance may have left what the lack-of-fit test sees: some draw of signs shows as much.
+
+    Of right networks 1 % are refused with a p-value between 0 and 0.01, a fifth of these with the least that the draws can
+    give. Another minimum, or another class, has structure that no draw shows: the least p-value nearly always.
+    """
+    return certificate.p_value is not None and certificate.p_value > 1.5 / (1 + CERTIFICATE.flips)
 
 
 def _tolerance(problem: Problem, rows: Samples, network: Network) -> float:

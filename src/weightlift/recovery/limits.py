@@ -29,6 +29,8 @@ class Limits:
     few_rows: float = 4.0  # a parameter; a start is refined on so many before it sees all
     few_steps: int = 100  # of that refinement
     few_tolerance: float = 1e-3  # of it: more rows come next, and go on from there
+    few_window: int = 2  # steps of it that gain no more together, however damped: with noise a minimum lies on kinks, and four
+    # others gained a ten-thousandth
     some_rows: float = 16.0  # a parameter; with noise a fit of so many is near the one of all, which is left to the last fit
     steps: int = 80  # of a refinement on all rows; quadratic convergence takes about ten
     same_rows_steps: int = 10  # … that the search has fitted already
@@ -37,6 +39,7 @@ class Limits:
     polish_steps: int = 8  # from nearly rounding to rounding, in raw inputs
     tolerance: float = 1e-8  # relative decrease of the risk: no step of a fit without noise gains less before it is exact
     kink_distance: float = 0.01  # squared standard errors a parameter from a minimum on kinks: a quarter of what is refused
+    same_minimum: float = 0.04  # squared standard errors a parameter between two fits of one minimum: each may be half as far
     last_steps: int = 2  # undamped, at the end of a fit to noisy rows: sources then agree in nine digits
     chance: float = 1e-3  # of the share p/n of the risk that p parameters gain by chance: with noise a step of less is the
     # last; the certificate allows 0.04 of it to be left

@@ -73,15 +73,21 @@ def one_fit(problem: Problem, width: int, budget: Budget, rng: np.random.Generat
 
 def moments(problem: Problem, width: int, budget: Budget, rng: np.random.Generator) -> Iterator[Start]:
     """A tensor start; where moments cannot help, the reason."""
-    began = problem.now()
-    followed = problem.request.method != "tensor"
-    steps, hasty = LIMITS.moment_steps if followed else LIMITS.steps, followed and not problem.request.bias
+    began, request, spent = problem.now(), problem.request, 0
+    followed = request.method != "tensor"
+    steps, hasty = LIMITS.moment_steps if followed else LIMITS.steps, followed and not request.bias
     try:
         rows, name = _gaussian_rows(problem, budget, rng)
         _check_rows(problem, width)
         few, refining = (budget.share(part) for part in (LIMITS.refining_share, 1 - LIMITS.refining_share))
-        for number, (network, risk, work) in enumerate(_tensor_starts(problem, rows, width, few, rng), start=1):
-            cost = problem.since(began, work)
+        for number, part in enumerate(_fewest_first(problem, rows, width, rng), start=1):
+            if request.bias:
+                network = hermite_init(part, width, request.phi, offset=request.offset, rng=rng.spawn(1)[0]).network
+                risk, work = None, 0
+            else:
+                start = tensor_init(part, width, request.phi, center=problem.standard.center, rng=rng).network
+                network, risk, work = _on_few_rows(problem, replace(start, b=np.zeros(width)), few.less(spent), rng)
+            spent, cost = spent + work, problem.since(began, work)
             yield Start("moments", number, network, refining, f"{name} + Gauss–Newton", cost, risk, steps, hasty)
             began = problem.now()
     except WeightliftError as error:
@@ -206,25 +212,10 @@ def _check_rows(problem: Problem, width: int) -> None:
         raise TooFewRowsError(f"moments were not used: {n} rows, and {units} take about {needed:.0f}; give more.")
 
 
-def _tensor_starts(
-    problem: Problem, centred: Samples, width: int, budget: Budget, rng: np.random.Generator
-) -> Iterator[tuple[Network, float | None, int]]:
-    """Networks, their risks if known, and the steps they took; without biases from few rows first, then, if asked for, all."""
-    request, spent = problem.request, 0
-    if request.bias:
-        yield hermite_init(centred, width, request.phi, offset=request.offset, rng=rng.spawn(1)[0]).network, None, 0
-        return
-    for rows in _fewest_first(problem, centred, width, rng):
-        start = tensor_init(rows, width, request.phi, center=problem.standard.center, rng=rng).network
-        network, risk, steps = _on_few_rows(problem, replace(start, b=np.zeros(width)), budget.less(spent), rng)
-        spent += steps
-        yield network, risk, steps
-
-
 def _fewest_first(problem: Problem, centred: Samples, width: int, rng: np.random.Generator) -> Iterator[Samples]:
-    """Rows for the moments: fewer than all often do."""
+    """Rows for the moments: without biases fewer than all often do."""
     wanted = max(LIMITS.moment_rows * problem.parameters(width), LIMITS.moment_rows_an_entry * width**3)
-    if centred.n > 2 * wanted:
+    if not problem.request.bias and centred.n > 2 * wanted:
         yield centred.split(wanted / centred.n, seed=int(rng.integers(2**31)))[0].persist()
     yield centred
 
@@ -240,7 +231,14 @@ def _on_few_rows(
     free = problem.request.free + "c" * (start.c != 0.0 and not problem.request.offset)
     steps = budget.steps(LIMITS.few_steps if problem.request.method == "tensor" else LIMITS.moment_steps)
     fit = gauss_newton(
-        part, start, free=free, iterations=steps, tol=LIMITS.few_tolerance, unit=problem.request.unit, deadline=budget.deadline
+        part,
+        start,
+        free=free,
+        iterations=steps,
+        tol=LIMITS.few_tolerance,
+        unit=problem.request.unit,
+        window=LIMITS.few_window,
+        deadline=budget.deadline,
     )
     before, after = (float(r) for r in problem.risks(start, fit.network))
     return (fit.network, after, fit.iterations) if after < before else (start, before, fit.iterations)

@@ -1,6 +1,7 @@
 """Levenberg–Marquardt for a batch of networks, on averages alone  [Levenberg 1944; Marquardt 1963].
 
-Step    (JᵀJ + μ diag(JᵀJ)) δ = −Jᵀr for several dampings μ at once; each start keeps the candidate with the least risk.
+Step    (JᵀJ + μ diag(JᵀJ)) δ = −Jᵀr for several dampings μ at once; each start keeps the candidate with the least risk. Where
+        all risks have just fallen steeply, the least damping is tried alone.
         Output weights, where they are free, are solved for after every step (variable projection, Golub & Pereyra 1973).
         A fit without noise ends with one step of all parameters together, from the rows' residuals: corrected seminormal
         equations [bjorck1987], by which it ends at rounding up to condition numbers of 10⁶.
@@ -77,6 +78,7 @@ def gauss_newton(
     unit: bool = False,
     line: bool = False,
     first: bool = False,
+    window: int = LIMITS.window,
     deadline: float = math.inf,
 ) -> Refinement:
     """Minimise ½ E r² (+ ½ Σ ridgeᵢ θᵢ²) over the free parameters among W, a, b, c.
@@ -92,6 +94,7 @@ def gauss_newton(
     samples     rows, as `samples.open` gives them
     start       one network, or a batch of them
     iterations  steps at most
+    window      of the heavily damped steps, how many may gain less than `tol` together
     ridge       one weight for all parameters, or one for each
     """
     moves = Free.of(free)
@@ -114,11 +117,11 @@ def gauss_newton(
     endings[exact], active = RefinementEnding.EXACT, np.flatnonzero(~exact)
     dampings, damped = _at(dampings, active), np.full(len(active), damping)
     multiples = as_like(np.array(LIMITS.factors), dampings)
-    step = 0
+    step, steep = 0, False
     while len(active) and step < iterations and time.perf_counter() < deadline:
         step += 1
         part = students.take(active)
-        factors = dampings[:, None] * multiples
+        factors = dampings[:, None] * (multiples[:1] if steep else multiples)
         coarse = host and damped.min() * min(LIMITS.factors) >= LIMITS.coarse_damping
         candidates = _candidates(samples, part, moves, factors, ridge, dense, coarse=coarse)
         candidates = _on_spheres(candidates) if unit else candidates
@@ -129,7 +132,8 @@ def gauss_newton(
         before = history[-1][active]
         history.append(history[-1].copy())
         history[-1][active] = reached
-        earlier = history[-1 - LIMITS.window][active] if len(history) > LIMITS.window else np.full(len(active), np.inf)
+        steep = bool(np.all(reached <= LIMITS.steep * before))
+        earlier = history[-1 - window][active] if len(history) > window else np.full(len(active), np.inf)
         done = _endings(before, reached, earlier, damped, floor, scale, tol)
         endings[active] = done
         going = np.array([e is None for e in done])

@@ -17,6 +17,8 @@ class Limits:
     single_range: float = 1e8  # sizes of inputs and slopes, and their inverses, whose fourth powers single precision can hold
     largest_damping: float = 1e12  # no step is left
     factors: tuple[float, ...] = (1 / 16, 1 / 2, 4.0)  # of the damping, all tried in one pass: two ways down, one up
+    steep: float = 1e-2  # of the risk before: a step that leaves less is one of quadratic convergence, and the least of the
+    # next step's dampings is the best; the others took a fifth of its time
     raised: float = 64.0  # times the damping, where none of these lowers the risk, …
     felt: float = 1e-2  # … but to this at least: less of the diagonal gives the same step again
     noiseless: float = 1e-16  # of ½ E y²: residuals below √ε, where what a Gauss–Newton step neglects is below rounding

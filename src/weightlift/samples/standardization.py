@@ -232,7 +232,7 @@ class Covariance:
         weight = xp.sum(w)
         mean = xp.matmul(w, block.X) / xp.where(weight > 0, weight, 1.0 + 0.0 * weight)
         centred = block.X - mean
-        scatter = matmul_transposed(centred, w[:, None] * centred)
+        scatter = matmul_transposed(centred, centred if block.w is None else w[:, None] * centred)
         return (weight, mean, scatter) if m else (weight, 0.0 * mean, scatter)
 
     def merge(self, left: Sums, right: Sums) -> Sums:

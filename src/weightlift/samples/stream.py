@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+import numpy as np
+
 from weightlift.errors import OutOfMemoryError, TooFewRowsError
 from weightlift.namespaces import NUMPY, Array, Namespace, array_namespace, memory_of, on_host, out_of_memory, release_memory
 from weightlift.samples.columns import NO_NAMES, Columns
@@ -155,8 +157,7 @@ class Stream(ABC):
             yield block
 
     def _mapped(self, rows: int) -> Iterator[Block]:
-        for block in self._kept(rows):
-            yield functools.reduce(lambda rows, f: f(rows), self.maps, block)
+        return (functools.reduce(lambda rows, f: f(rows), self.maps, block) for block in self._kept(rows))
 
 
 class HostStream(Stream):
@@ -201,6 +202,8 @@ def _add(left: Sums, right: Sums) -> Sums:
 
 
 def _float64(s: Array) -> Array:
+    if isinstance(s, np.ndarray | np.generic) and s.dtype == np.float64:
+        return s
     xp = array_namespace(s)
     return xp.astype(s, xp.float64, copy=False) if xp.isdtype(s.dtype, "real floating") else s
 
