@@ -238,7 +238,10 @@ class Certificate:
         return distances <= 1.0, partner
 
     def distances(self, other: Network, *, wide: bool = True) -> np.ndarray:
-        """(k,) how far off the corresponding unit of `other` is, of what is claimed; ∞ without one."""
+        """(k,) how far off the unit of `other` is that corresponds to each, of what is claimed; ∞ without one.
+
+        wide: as in `locate`.
+        """
         return self._assigned(other, wide)[0]
 
     def _assigned(self, other: Network, wide: bool) -> tuple[np.ndarray, np.ndarray]:

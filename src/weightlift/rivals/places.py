@@ -37,7 +37,10 @@ def places_near(
 ) -> list[tuple[tuple[int, ...], Network]]:
     """Networks whose units have taken each other's places, with the units, to be refitted; those first that leave least.
 
-    margin  of Σ w r²: to first order `LIMITS.far` times as much may be left
+    X            some of the rows' inputs
+    information  of the network on all of them
+    columns      (d,) those that are discrete
+    margin       of Σ w r²: to first order `LIMITS.far` times as much may be left
     """
     found: list[tuple[float, tuple[int, ...], Network]] = []
     most = LIMITS.far * margin
