@@ -14,7 +14,7 @@ from weightlift import samples
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
 from weightlift.refinement.gauss_newton import gauss_newton
-from weightlift.rivals.places import Group, places_near
+from weightlift.rivals.places import Group, _groups, places_near
 
 
 def noisy_pair(planted, activation: str, seed: int, noise: float = 1e-3):
@@ -69,6 +69,16 @@ def test_units_alike_are_found_with_either_sign(seed: int) -> None:
     known = Information.of(samples.open(X, y), turned)
     found = places_near(X, known, np.arange(4) >= 2, 30 * known.rss / len(X))
     assert any(rival.equivalent(one, 1e-2) for _, rival in found)
+
+
+@pytest.mark.parametrize("activation", ["tanh", "absolute"])
+def test_units_are_alike_up_to_what_the_equations_leave(activation: str, seed: int) -> None:
+    X, y, _, _, gauge = noisy_pair(small_difference, activation, seed)
+    known, columns = Information.of(samples.open(X, y), gauge), np.arange(4) >= 2
+    group = Group(known, (0, 1), np.ones((2, gauge.unit_size)), False)
+    left = group.solved(group.alike(columns))[0]
+    assert [g.units for g in _groups(known, columns, 1.01 * left)] == [(0, 1)]
+    assert not list(_groups(known, columns, 0.99 * left))
 
 
 def test_units_that_differ_elsewhere_have_none(seed: int) -> None:

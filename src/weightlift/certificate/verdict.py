@@ -343,7 +343,7 @@ class _Part:
         margin = odds * fit.variance
         few = 1.0 if fit.fit is None else max(1.0, fit.fit.kurtosis / 3 + 1)
         findings, within = self._below(Bar(self.information.rss + margin, odds, few), claim, fit.regions)
-        if within > 0:
+        if within > LIMITS.same_minimum:
             assert fit.relative is not None
             claim = claim._wider(1.0 + within, self.fewer.named(_minima(within, fit.relative)))
         return self._against(findings, claim._stating(self._better(findings, margin)))

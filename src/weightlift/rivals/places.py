@@ -141,9 +141,20 @@ def _groups(information: Information, columns: np.ndarray, most: float) -> Itera
     turned = [np.where(net.a[i] < 0, -np.ones(q), np.ones(q)) if s < 0 else np.ones(q) for i in range(net.n_units)]
     sign = np.zeros(net.n_units) if gauge.free.a else np.sign(net.a)
 
-    def near(units: tuple[int, ...], turns: list[np.ndarray], either: bool = False) -> bool:
-        group = Group(information, units, np.array(turns), either)
-        return group.solved(group.alike(columns))[0] <= most
+    at = np.array([gauge.coordinates(i) for i in range(net.n_units)])
+    rest = np.concatenate([np.flatnonzero(~columns), np.arange(gauge.network.n_inputs + gauge.free.b, q)])
+    inverse = information.inverse
+
+    def cost(i: int, turn: np.ndarray, coordinates: np.ndarray, j: int | None = None, other: np.ndarray | None = None) -> float:
+        """δᵀ cov(δ)⁻¹ δ in some coordinates, δ a unit, or how two differ: `Group.solved` of `alike` without the units' θ."""
+        rows = np.append(at[i], at[j]) if j is not None else at[i]
+        signs = np.append(turn, -other) if other is not None else turn
+        V = (signs[:, None] * inverse[np.ix_(rows, rows)] * signs).reshape(-1, q, len(rows)).sum(axis=0)
+        V = V.reshape(q, -1, q).sum(axis=1)[np.ix_(coordinates, coordinates)]
+        gap = (signs * gauge.theta[rows]).reshape(-1, q).sum(axis=0)[coordinates]
+        size = np.sqrt(np.maximum(np.diagonal(V), np.finfo(float).tiny))
+        scaled = V / (size[:, None] * size) + LIMITS.damping * np.eye(len(size))
+        return float(gap / size @ np.linalg.solve(scaled, gap / size)) if len(gap) else 0.0
 
     left = list(range(net.n_units))
     while left:
@@ -151,10 +162,10 @@ def _groups(information: Information, columns: np.ndarray, most: float) -> Itera
         alike = [(first, turned[first])]
         for i in others:
             turns = [turned[i] * flip for flip in flips if sign[i] == sign[first]]
-            turns = [turn for turn in turns if near((first, i), [turned[first], turn])]
+            turns = [turn for turn in turns if cost(first, turned[first], rest, i, turn) <= most]
             alike += [(i, turns[0])] if turns else []
         left = [i for i in others if i not in {i for i, _ in alike}]
-        either = s > 0 and near((first,), [turned[first]], True)
+        either = s > 0 and cost(first, turned[first], np.flatnonzero(~columns)) <= most
         if len(alike) > 1 or either:
             sets = [alike, *(map(list, itertools.combinations(alike, 2)) if len(alike) > 2 else ())]
             for chosen in sets:
