@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.stats import norm
 
 from weightlift import Network, samples
 from weightlift.activations import custom
 from weightlift.certificate import certify
+from weightlift.identifiability import reflect
 from weightlift.refinement.gauss_newton import gauss_newton
 from weightlift.risk import Students
 
@@ -477,6 +479,62 @@ def spread_weights(rng: np.random.Generator) -> Instance:
     return Instance(X, (truth, *found), "fits", {"bias": bias, "sample_weight": weights})
 
 
+def rare_errors(rng: np.random.Generator) -> Instance:
+    """Errors on few rows, or of a few sizes far apart, and the minima near the truth and near its reflections."""
+    d, k, bias = int(rng.integers(1, 5)), int(rng.integers(2, 5)), bool(rng.integers(2))
+    activation = str(rng.choice(["relu", "leaky_relu", "softplus", "tanh", "squared_relu", "sigmoid"]))
+    W, b = rng.standard_normal((d, k)), bias * rng.uniform(0.2, 3.0) * rng.standard_normal(k)
+    truth = Network(W, rng.choice([-1.0, 1.0], k), b, 0.0, activation)
+    n = int(rng.choice([15, 60, 200]) * k * (d + 2))
+    X = rng.standard_normal((n, d))
+    errors = rng.standard_normal(n)
+    if rng.integers(2):
+        errors[rng.permutation(n)[int(rng.integers(5, 60)) :]] *= rng.choice([0.0, 1e-3])
+    else:
+        errors *= np.exp(rng.uniform(1.0, 2.5) * rng.standard_normal(n))
+    errors *= rng.choice([0.01, 0.1, 0.5]) * truth.predict(X).std() / max(errors.std(), 1e-300)
+    starts = [truth, *(reflect(truth, rng.random(k) < 0.5, offset=False) for _ in range(3))]
+    return Instance(X, (truth, *minima(truth, X, errors, starts, bias)), "noisy", {"bias": bias}, noise=errors)
+
+
+def bent_on_few(rng: np.random.Generator) -> Instance:
+    """Units that bend on 2 to 25 rows, with and without errors, and fits of the width or without these units, reflected."""
+    d, k, n = int(rng.integers(2, 9)), int(rng.integers(2, 7)), int(10 ** rng.uniform(2.7, 3.8))
+    W, few = rng.standard_normal((d, k)), int(rng.integers(1, k))
+    b = 0.5 * rng.standard_normal(k)
+    b[:few] = norm.ppf(1 - rng.uniform(2, 25, few) / n) * rng.choice([-1, 1], few) * np.linalg.norm(W[:, :few], axis=0)
+    truth = Network(W, rng.choice([-1.0, 1.0], k), b, 0.0, "relu")
+    X = rng.standard_normal((n, d))
+    errors = rng.choice([0.0, 1e-3, 0.05]) * truth.predict(X).std() * rng.standard_normal(n)
+    starts = []
+    for _ in range(4):
+        other = reflect(truth, rng.random(k) < 0.5, offset=False)
+        kept = np.sort(rng.permutation(k)[: int(rng.integers(max(1, k - few), k + 1))])
+        starts.append(replace(other, W=other.W[:, kept], a=other.a[kept], b=other.b[kept]))
+    return Instance(X, (truth, *minima(truth, X, errors, starts, True)), "noisy", {"bias": True}, noise=errors)
+
+
+def noisy_places(rng: np.random.Generator) -> Instance:
+    """Two units that differ little, or much, at the corners of a square or at two levels, and the two in other places."""
+    activation = str(rng.choice(["relu", "softplus", "tanh", "sigmoid", "absolute", "squared_relu"]))
+    places = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    one, h = 0.6 * rng.standard_normal(3), rng.uniform(0.01, 0.4)
+    size = rng.uniform(0.3, 1.2)
+    other, e = one + np.array([size - h, size + h, -size]), np.array([-h, h, 0.0])
+    v, others = rng.standard_normal(2), int(rng.integers(0, 3))
+    W = np.vstack([np.tile(v[:, None], 2), np.stack([one, other])[:, :2].T])
+    W, b = np.hstack([W, rng.standard_normal((4, others))]), np.append([one[2], other[2]], rng.standard_normal(others))
+    a = np.append([1.0, 1.0], rng.choice([-1.0, 1.0], others))
+    truth = Network(W, a, b, 0.0, activation)
+    W = W.copy()
+    W[2:, 0], W[2:, 1] = (one + e)[:2], (other - e)[:2]
+    n = int(rng.choice([60, 150, 400]) * (2 + others))
+    X = np.hstack([1.5 * rng.standard_normal((n, 2)), places[rng.integers(4, size=n)]])
+    errors = 10 ** rng.uniform(-5, -1) * truth.predict(X).std() * rng.standard_normal(n)
+    found = minima(truth, X, errors, [truth, replace(truth, W=W)], True)
+    return Instance(X, (truth, *found), "noisy", {"bias": True}, noise=errors)
+
+
 CONSTRUCTIONS: dict[str, Callable[[np.random.Generator], Instance]] = {
     f.__name__: f
     for f in (
@@ -509,6 +567,9 @@ CONSTRUCTIONS: dict[str, Callable[[np.random.Generator], Instance]] = {
         shifted_waves,
         quantised_inputs,
         spread_weights,
+        rare_errors,
+        bent_on_few,
+        noisy_places,
         held_out_copies,
         split,
         zero_set,
@@ -517,6 +578,20 @@ CONSTRUCTIONS: dict[str, Callable[[np.random.Generator], Instance]] = {
         control,
     )
 }
+
+
+def minima(truth: Network, X: np.ndarray, errors: np.ndarray, starts: list[Network], bias: bool) -> list[Network]:
+    """The different least-squares fits that the starts lead to."""
+    free = "W" + "b" * bias + ("" if truth.activation.degree else "a")
+    found: list[Network] = []
+    for start in starts:
+        try:
+            fit = gauss_newton(samples.open(X, truth.predict(X) + errors), start, free=free, iterations=200, tol=1e-12).network
+        except np.linalg.LinAlgError:
+            continue
+        if not any(fit.n_units == other.n_units and fit.equivalent(other, 1e-6) for other in found):
+            found.append(fit)
+    return found
 
 
 def interpolating(truth: Network, X: np.ndarray, rng: np.random.Generator, free: str, starts: int = 12) -> list[Network]:

@@ -32,6 +32,18 @@ def test_units_in_other_places_are_ambiguous(planted, activation: str, seed: int
     assert wl.certify(net, X, noisy).status is not wl.Status.STATISTICAL
 
 
+@pytest.mark.parametrize("seed", [2, 8, 27, 52, 58])
+def test_regions_hold_the_region_around_another_minimum_inside(seed: int) -> None:
+    """tanh units that hardly differ at two corners: the two networks are one valley's minima, and either may be the truth."""
+    rng = np.random.default_rng(seed)
+    places, functions, others = small_difference(rng)
+    X = np.hstack([1.5 * rng.standard_normal((300, 2)), places[rng.integers(len(places), size=300)]])
+    one, other = (with_common_part(f, np.array([1.0, -0.7]), "tanh") for f in (functions, others))
+    noisy = one.predict(X) + 1e-3 * rng.standard_normal(300)
+    certificate = wl.certify(gauss_newton(samples.open(X, noisy), other, free="Wab").network, X, noisy)
+    assert not certificate or all(certificate.locate(net, wide=False)[0].all() for net in (one, other))
+
+
 def test_units_in_general_position_have_no_other_places(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X = np.hstack([rng.standard_normal((400, 2)), rng.integers(-1, 2, (400, 3)), rng.integers(0, 2, (400, 2)) - 0.5])

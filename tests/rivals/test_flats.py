@@ -9,7 +9,7 @@ from weightlift import Network, certify, samples
 from weightlift.activations import custom
 from weightlift.evidence.gauge import Gauge
 from weightlift.refinement.gauss_newton import gauss_newton
-from weightlift.rivals import examine_noisy
+from weightlift.rivals import Bar, examine_noisy
 from weightlift.rivals.flats import _of_one_level, rows_on_flats, touching, vanishing
 
 KINDS = ["relu", "leaky_relu", "squared_relu", "absolute", "tanh", "sigmoid", "softplus"]
@@ -125,12 +125,12 @@ def test_vanishing_polynomials_and_what_touches_them() -> None:
 
 @pytest.mark.parametrize(("gap", "exchanged"), [(0.15, True), (0.3, False)])
 def test_noise_makes_output_weights_alike(gap: float, exchanged: bool) -> None:
-    """Units of output weights within a fifth may have changed places, by the widest of the widths that noise is allowed."""
+    """Units of output weights within a fifth may have changed places, by the width that noise is allowed."""
     rng = np.random.default_rng(2)
     X, W, _, b = planes(rng, 400)
     net = Network(W, [1.0, 1.0 - gap], b, 0.0, "tanh")
     source = samples.open(X, net.predict(X) + 0.01 * rng.standard_normal(400))
-    found = examine_noisy(source, Gauge.of(net, bias=True, offset=False), 1e-9)
+    found = examine_noisy(source, Gauge.of(net, bias=True, offset=False), Bar(1e-9))
     assert any("few flats" in finding.sentence for finding in found) == exchanged
 
 

@@ -65,6 +65,7 @@ class Limits:
     race: int = 8  # steps of the racers; those that are near then have `refit` more
     reach: float = 20.0  # margins above the least sum of squares: a rival is within a few after the race, other minima are far
     # rivals
+    same_minimum: float = 0.01  # of the regions' radius: a refit that ends nearer has come back, and would widen them by 1 %
     rival: float = 30.0  # gain in Σ w r²/σ² over a rival, and 2 ln 2 a unit: the best of 2ᵏ patterns gains less by chance
 
 

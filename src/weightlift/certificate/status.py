@@ -234,6 +234,17 @@ class Certificate:
         Symmetries of φ are allowed for; a claimed unit without a partner has partner −1 and is not inside. wide: noisy data
         alone, allow for a unit that the rows do not show.
         """
+        distances, partner = self._assigned(other, wide)
+        return distances <= 1.0, partner
+
+    def distances(self, other: Network, *, wide: bool = True) -> np.ndarray:
+        """(k,) how far off the unit of `other` is that corresponds to each, of what is claimed; ∞ without one.
+
+        wide: as in `locate`.
+        """
+        return self._assigned(other, wide)[0]
+
+    def _assigned(self, other: Network, wide: bool) -> tuple[np.ndarray, np.ndarray]:
         from scipy.optimize import linear_sum_assignment
 
         ratio = self._distances(other, self.wide_regions if wide else self.regions)
@@ -241,9 +252,9 @@ class Certificate:
         i, j = linear_sum_assignment(ratio)
         partner = np.full(self.network.n_units, -1)
         partner[i] = j
-        inside = np.zeros(self.network.n_units, dtype=bool)
-        inside[i] = ratio[i, j] <= 1.0
-        return inside, partner
+        distances = np.full(self.network.n_units, math.inf)
+        distances[i] = ratio[i, j]
+        return distances, partner
 
     def _distances(self, other: Network, regions: np.ndarray | None) -> np.ndarray:
         """(k, k′) distance of every pair of units in units of what is claimed."""

@@ -201,6 +201,16 @@ class _Case:
     def _measured(self, **changes: Any) -> _Case:
         return replace(self, known=replace(self.known, evidence=replace(self.known.evidence, **changes)))
 
+    def _wider(self, factor: float, statement: Statement) -> _Case:
+        """The regions that many times as wide, and why."""
+        known = self.known
+        assert known.precision is not None
+        assert known.regions is not None
+        assert known.wide_regions is not None
+        regions, wide = (factor**2 * R for R in (known.regions, known.wide_regions))
+        changed = replace(known, precision=factor * known.precision, regions=regions, wide_regions=wide)
+        return replace(self, known=changed)._stating(statement)
+
     def _stating(self, *statements: Statement | None) -> _Case:
         stated = tuple(s for s in statements if s is not None)
         return replace(self, known=replace(self.known, statements=(*self.known.statements, *stated)))
@@ -238,7 +248,7 @@ class _Part:
         own = found.clear.map(OwnTargets(self.gauge.network))
         findings = examine(own, found.information.gauge, rng=case.rng, information=found.information)
         if np.any(self.standard.mean):  # rounding errors of the inputs given are larger than those of the standard ones
-            findings += part._below(Bar((2.0 * error) ** 2), claim)
+            findings += part._below(Bar((2.0 * error) ** 2), claim)[0]
         return part._against(findings, claim)
 
     def otherwise(self, effective_rows: float) -> Certificate:
@@ -278,7 +288,7 @@ class _Part:
         if found is None:
             return claim.known
         claim = part._confirmed(claim, lambda _: quantum.error, LIMITS.largest_region)
-        return part._against(part._below(Bar(quantum.error**2), claim), claim)
+        return part._against(part._below(Bar(quantum.error**2), claim)[0], claim)
 
     def _within(self, error: float, moved: float, limit: float) -> tuple[_Case, Precision | None]:
         """The case with its precision, of rows that agree within bounds; None where no unit has any."""
@@ -332,22 +342,27 @@ class _Part:
         odds = LIMITS.rival + 2 * math.log(2) * len(kept)
         margin = odds * fit.variance
         few = 1.0 if fit.fit is None else max(1.0, fit.fit.kurtosis / 3 + 1)
-        findings = self._below(Bar(self.information.rss + margin, odds, few), claim, fit.regions)
+        findings, within = self._below(Bar(self.information.rss + margin, odds, few), claim, fit.regions)
+        if within > LIMITS.same_minimum:
+            assert fit.relative is not None
+            claim = claim._wider(1.0 + within, self.fewer.named(_minima(within, fit.relative)))
         return self._against(findings, claim._stating(self._better(findings, margin)))
 
-    def _below(self, bar: Bar, case: _Case, regions: np.ndarray | None = None) -> tuple[Finding, ...]:
-        """Rivals below the bar; a refit that ends inside the claim is none."""
+    def _below(self, bar: Bar, case: _Case, regions: np.ndarray | None = None) -> tuple[tuple[Finding, ...], float]:
+        """Rivals below the bar, and how far off, of the claim's size, a refit is that ended inside of it and so is none."""
         claim = case._stating(of_finding(NONE_BELOW)).known
-        found = []
+        found, within = [], 0.0
         for finding in examine_noisy(self.samples, self.gauge, bar, regions):
-            apart = tuple(rival for rival in finding.rivals if not self._inside(claim, rival))
+            off = [self._off(claim, rival) for rival in finding.rivals]
+            within = max([within, *(distance for distance in off if distance <= 1.0)])
+            apart = tuple(rival for rival, distance in zip(finding.rivals, off, strict=True) if distance > 1.0)
             if apart or not finding.rivals:
                 found.append(replace(finding, rivals=apart))
-        return tuple(found)
+        return tuple(found), within
 
-    def _inside(self, claim: Certificate, rival: Network) -> bool:
-        inside, _ = claim.locate(self.standard.undo(rival), wide=False)
-        return bool(inside[self.fewer.kept].all())
+    def _off(self, claim: Certificate, rival: Network) -> float:
+        """The largest distance of a unit of the rival, of what is claimed of it."""
+        return float(claim.distances(self.standard.undo(rival), wide=False)[self.fewer.kept].max())
 
     def _better(self, findings: tuple[Finding, ...], margin: float) -> Statement | None:
         """A rival that fits better beyond chance: the network is at another minimum than the least one."""
@@ -481,6 +496,17 @@ def _determined(information: Information) -> Statement:
         f"(condition {condition:.1g}). Use fewer units, drop linearly dependent inputs, or give more rows."
     )
     return Statement(Topic.DETERMINED, Kind.TESTED, False, sentence, condition, units=units)
+
+
+def _minima(within: float, relative: np.ndarray) -> Statement:
+    """That the squared error has another minimum inside the regions, which must hold what would be claimed there."""
+    sizes = (1.0 + within) * relative
+    wide = tuple(np.flatnonzero(~(sizes <= LIMITS.noisy_region)).tolist())
+    sentence = (
+        f"Another minimum, with nearly as small a squared error, lies in the regions, at {within:.2g} of their radius. To hold "
+        f"the region around it too they are {1.0 + within:.3g} times as wide, at most {sizes.max():.2g} of the units' sizes."
+    )
+    return Statement(Topic.PRECISION, Kind.TESTED, not wide, sentence, float(sizes.max()), LIMITS.noisy_region, wide)
 
 
 def _precise(gauge: Gauge, found: Precision, relative: np.ndarray, limit: float) -> Statement:

@@ -35,6 +35,7 @@ from weightlift.rivals.flats import rows_on_flats
 from weightlift.rivals.lattice import aliased
 from weightlift.rivals.limits import LIMITS
 from weightlift.rivals.pieces import examine_pieces, pieces_below, pieces_beside_linear, ratio
+from weightlift.rivals.places import places_near
 from weightlift.rivals.polynomial import examine_polynomial
 from weightlift.rivals.reflected import absorbed, reflected_below, same_function
 from weightlift.rivals.trial import Bar, agree, below, named, refitted
@@ -165,10 +166,10 @@ def examine_noisy(samples: Samples, gauge: Gauge, bar: Bar, regions: np.ndarray 
     found = [same_function(gauge), reflected_below(samples, gauge, bar), pieces_below(samples, X, gauge, bar)]
     if ratio(gauge.network) is None and (known := _without_pieces(samples, gauge)).outcome is not Outcome.NONE_FOUND:
         found.append(None if known.outcome is Outcome.IMPOSSIBLE else known)
-    found += [rows_on_flats(X, gauge, LIMITS.noisy_places[0]), aliased(X, gauge)]
+    found += [rows_on_flats(X, gauge, LIMITS.noisy_units), aliased(X, gauge)]
     if columns.any():
-        places = [rival for width in LIMITS.noisy_places for rival in other_places(X, gauge, columns, width)]
-        kept = below(samples, gauge, places, bar)
+        information = Information.of(samples, gauge)
+        kept = below(samples, gauge, places_near(X, information, columns, bar.ceiling - information.rss), bar)
         found += [_places_finding(gauge, kept) if kept else None, few_values(X, gauge, LIMITS.noisy_values)]
         found.append(None if regions is None else open_places(X, gauge, columns, regions))
     return tuple(finding for finding in found if finding is not None)

@@ -163,7 +163,7 @@ def open_places(X: np.ndarray, gauge: Gauge, columns: np.ndarray, regions: np.nd
     net = gauge.network
     few = columns & np.array([len(np.unique(column)) <= net.n_units for column in X.T])
     sizes = np.array([max(gauge.relative_size(i, R[i]) for R in regions) for i in range(net.n_units)])
-    wide = sizes > LIMITS.noisy_places[0]
+    wide = sizes > LIMITS.noisy_units
     if not few.any() or not wide.any() or not np.isfinite(regions).all():
         return None
     kept = np.concatenate([np.flatnonzero(~few), np.arange(gauge.unit_size - gauge.free.a, gauge.unit_size)])
@@ -177,7 +177,7 @@ def open_places(X: np.ndarray, gauge: Gauge, columns: np.ndarray, regions: np.nd
         if gap <= 2.0 and (wide[i] or wide[j]):
             found |= {i, j}
     units = tuple(sorted(found))
-    who, limit = named(gauge, units), LIMITS.noisy_places[0]
+    who, limit = named(gauge, units), LIMITS.noisy_units
     sentence = f"Within their regions {who} may take each other's places at levels of discrete inputs; give more rows."
     return Finding(Outcome.UNEXAMINED, sentence, number=float(sizes.max()), limit=limit, units=units) if units else None
 

@@ -19,6 +19,7 @@ class Limits:
     block: int = 2**18  # vectors that are sifted at a time: 64 MB at r = 36
     check_rows: int = 3  # 2³ targets a half sum: 2³⁰⁺³/2³¹ pairs by chance at k = 30
     pairs: int = 2**23  # halves that may match before the listing counts as too long: 1 s
+    sets_of_functions: int = 2024  # of m, that may be what m units take: all of three among 24
     extras: int = 24  # new columns from which rivals are built; more are reported as unexamined
     swaps: int = 4  # units exchanged at once where the proof does not reach
     choices: int = 200_000  # exchanges of units that are solved: 1 s at four units
@@ -38,8 +39,8 @@ class Limits:
     independent: float = 1e-9  # least singular value beside the largest of the units' polynomials
     plainly: float = 1e-3  # the same of columns of length one that even their products show to be independent
     same_function: float = 1e-9  # change of the function beside its units' below which a reflection leaves it as it is
-    noisy_places: tuple[float, ...] = (0.2, 0.05, 0.01, 2e-3)  # relative widths within which noise may have moved the units
-    # that change places: too wide a one takes different values for the same
+    noisy_units: float = 0.2  # relative width within which noise may have moved units; beyond it no exchange of them is sought
+    far: float = 100.0  # margins of Σ w r² that a network whose units may change places may leave, to first order, to be tried
     noisy_kink: float = 5.0  # standard errors of z, σ √(p/n) on average, within which noise may have moved a kink
     least_gain: float = 1e-3  # of the margin between a network's Σ w r² and the ceiling: a step that gains less ends a refit
     returning: float = 1e-2  # relative distance below which a refit is on its way back

@@ -154,7 +154,7 @@ def pieces_below(samples: Samples, X: np.ndarray, gauge: Gauge, bar: Bar) -> Fin
     if not len(pieces.B) or (pieces.null() > LIMITS.same).any() or (candidates := _listed(pieces)) is None:
         return None
     exchange = Exchange.of(pieces, pieces.units, candidates)
-    proposals = itertools.islice(exchange.proposals(LIMITS.noisy_places[0]), LIMITS.patterns)
+    proposals = itertools.islice(exchange.proposals(LIMITS.noisy_units), LIMITS.patterns)
     kept = below(samples, gauge, list(proposals), bar)
     return _rivalled(gauge, kept) if kept else None
 
