@@ -60,3 +60,33 @@ def test_contrasts_of_several_outputs_row_by_row(m):
         along = w * np.einsum("nm,nm->n", rival.predict(X) - own.predict(X), theirs)
         expected = (w * (theirs**2).sum(axis=1)).sum(), along.sum(), (along**2).sum()
         np.testing.assert_allclose([float(v[s]) for v in found], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_rivals_race_on_some_rows_with_units_as_long_as_the_networks(monkeypatch, bias):
+    """A fresh unit has the length of the one it replaces, and a bias where there are some; two thousand rows on average."""
+    import weightlift.certificate.joint_statistical as module
+
+    asked = []
+
+    def spy(rows, hidden, model, **options):
+        asked.append((rows.n, hidden))
+        return variable_projection(rows, hidden, model, **options)
+
+    monkeypatch.setattr(module, "variable_projection", spy)
+    units = wl.teachers.biased(4, 2, bias=0.3 * bias, activation="tanh", rng=1)
+    truth = wl.teachers.several(replace(units, W=units.W * [3.0, 0.3]), 2, rng=2)
+    X, Y = noisy(truth, 8000, 2)
+    model = Model(bias, False, bias)
+    near = variable_projection(wl.samples.open(X, Y), truth, model, iterations=60, damping=1e-6, tol=1e-14).network
+    assert certify(near, X, Y, bias=bias, offset=bias)
+    rows, layers = asked[0]
+    assert abs(rows - 2000) < 5 * np.sqrt(2000)
+    W, b = np.moveaxis(layers.W, 1, 0), layers.b
+    own = np.linalg.norm(W[0], axis=0)
+    for fresh, i in ((1, 0), (2, 1)):
+        other = 1 - i
+        np.testing.assert_array_equal(W[fresh][:, other], W[0][:, other])
+        assert np.linalg.norm(W[fresh][:, i]) == pytest.approx(own[i], rel=1e-9)
+        assert np.abs(W[fresh][:, i] - W[0][:, i]).max() > 0.01 * own[i]
+        assert (b[fresh][i] != 0) == bias

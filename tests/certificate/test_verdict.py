@@ -12,10 +12,12 @@ from tests.contract.awkward import Awkward
 
 from weightlift import activations, draw, samples, teachers
 from weightlift.certificate import Certificate, Status, certify
+from weightlift.certificate.verdict import _enough, _merged, _some
 from weightlift.errors import ArgumentError, ShapeError
 from weightlift.identifiability import reflect
 from weightlift.network import Network
 from weightlift.refinement.gauss_newton import gauss_newton
+from weightlift.rivals.trial import Bar
 
 KINDS = [
     ("relu", False),
@@ -329,3 +331,38 @@ def test_units_seen_only_together_narrow_the_class_of_the_others(seed: int) -> N
     certificate = certify(fit, X, truth.predict(X))
     assert certificate.certified_units in ((0,), ())
     assert "at most 2 relu units" in certificate.headline
+
+
+def test_rows_that_are_asked_for_count_the_held_out_ones() -> None:
+    statement = _enough(25, 20, 6)
+    assert not statement.holds
+    assert "give at least 34," in statement.sentence  # 20 parameters, eight beyond them, and six held out
+    assert _enough(28, 20, 6).holds
+
+
+def test_a_doubled_unit_is_merged_with_its_constant() -> None:
+    """σ(−z) = 1 − σ(z): of a σ(z) + a′ σ(−z) the offset takes a′, beside what it was."""
+    w, v = np.array([0.5, -1.0, 0.3]), np.array([1.0, 0.2, -0.4])
+    net = Network(np.column_stack([w, v, -w]), [0.8, 1.5, 0.3], [0.4, -0.2, -0.4], 0.7, "sigmoid")
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    merged = _some(_merged(net, 0, 2), np.array([0, 1]))
+    np.testing.assert_allclose(merged.predict(X), net.predict(X), rtol=1e-12)
+
+
+def test_heavy_tails_widen_the_search_for_rivals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """n Σ r⁴/3(Σ r²)² times fewer rows make up Σ r² than of Gaussian errors."""
+    seen: list[float] = []
+
+    def spy(ceiling: float, odds: float = 0.0, few: float = 1.0) -> Bar:
+        seen.append(few)
+        return Bar(ceiling, odds, few)
+
+    monkeypatch.setattr("weightlift.certificate.verdict.Bar", spy)
+    rng = np.random.default_rng(0)
+    truth, X, exact = problem("tanh", True, 0, rows=30)
+    y = exact + 0.05 * rng.standard_t(3, len(X))
+    net = gauss_newton(samples.open(X, y), truth, free="Wab", tol=1e-13).network
+    certify(net, X, y, bias=True)
+    r = net.predict(X) - y
+    assert len(X) * (r**4).sum() / (3 * (r**2).sum() ** 2) > 1.5
+    assert seen[0] == pytest.approx(len(X) * (r**4).sum() / (3 * (r**2).sum() ** 2), rel=0.1)
