@@ -26,6 +26,8 @@ SAME: dict[tuple[str, str, str], str] = {  # file, before, after
     ("moments/flattened_moment.py", "range(half + 1)", "range(half + 1 + 1)"): UNREAD,
     ("moments/hermite_moment.py", "range(5)", "range(5 + 1)"): UNREAD,
     ("refinement/normal_equations.py", "S > 1", "S <= 1"): "two ways of taking the same numbers to the same places",
+    ("certificate/scores.py", "LARGEST_LEVERAGE + 0.0 * leverage", "LARGEST_LEVERAGE - 0.0 * leverage"): ZERO,
+    ("rivals/analytic.py", "beta - b", "beta + b"): "b is 0 in both trivial places",
     ("certificate/inference.py", "0.0 * X[:, 0]", "X[:, 0]"): "the targets do not enter the information",
     ("rivals/bases.py", "slopes.B > 0", "slopes.B <= 0"): "the same classes of rows, whose spans are asked for together",
     ("rivals/bases.py", "2 * slopes.width", "slopes.width"): FIRST,
