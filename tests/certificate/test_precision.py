@@ -97,7 +97,7 @@ def test_what_preactivations_may_change_by(bias: bool, seed: int) -> None:
         for row, x in enumerate(X):
             change = np.abs(x) @ radius[at[:3]] + (radius[at[3]] if bias else 0.0)
             rounding = 5 * EPS * (np.abs(x) @ np.abs(net.W[:, i]) + abs(net.b[i]))
-            assert reach[row, i] == pytest.approx(change + rounding, rel=1e-12)
+            assert reach[row, i] == pytest.approx(change + rounding, rel=1e-12, abs=0.0)
         assert of_a[i] == radius[at[-1]]
 
 
