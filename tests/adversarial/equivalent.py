@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 UNREAD = "one order more is computed, which is not read"
+ZERO = "a zero is added or taken away"
+FIRST = "the first independent rows, however many are looked at together"
+SIEVE = "a sieve: what it leaves is checked on all rows"
+ORDER = "the order in which halves are looked up"
 SAME: dict[tuple[str, str, str], str] = {  # file, before, after
     (
         "certificate/precision.py",
@@ -22,6 +26,29 @@ SAME: dict[tuple[str, str, str], str] = {  # file, before, after
     ("moments/flattened_moment.py", "range(half + 1)", "range(half + 1 + 1)"): UNREAD,
     ("moments/hermite_moment.py", "range(5)", "range(5 + 1)"): UNREAD,
     ("refinement/normal_equations.py", "S > 1", "S <= 1"): "two ways of taking the same numbers to the same places",
+    ("certificate/scores.py", "LARGEST_LEVERAGE + 0.0 * leverage", "LARGEST_LEVERAGE - 0.0 * leverage"): ZERO,
+    ("rivals/analytic.py", "beta - b", "beta + b"): "b is 0 in both trivial places",
+    ("certificate/inference.py", "0.0 * X[:, 0]", "X[:, 0]"): "the targets do not enter the information",
+    ("rivals/bases.py", "slopes.B > 0", "slopes.B <= 0"): "the same classes of rows, whose spans are asked for together",
+    ("rivals/bases.py", "2 * slopes.width", "slopes.width"): FIRST,
+    ("rivals/bases.py", "order[:2 * slopes.width]", "order[:3 * slopes.width]"): FIRST,
+    ("rivals/bases.py", "order[row:row + 1]", "order[row:row + 2]"): "the first of them is taken",
+    ("rivals/bases.py", "range(K)", "range(K + 1)"): "no column is alive after K steps",
+    ("rivals/bases.py", "LIMITS.listed_rows * r", "LIMITS.listed_rows"): SIEVE,
+    ("rivals/bases.py", "start + size", "start - size"): SIEVE,
+    ("rivals/bases.py", "2 * size", "size"): SIEVE,
+    ("rivals/bases.py", "-right", "right"): ORDER,
+    ("rivals/bases.py", "right > target", "right <= target"): ORDER,
+    (
+        "rivals/bases.py",
+        "-int(np.count_nonzero(right > target))",
+        "int(np.count_nonzero(right > target))",
+    ): ORDER,
+    ("rivals/cells.py", "lead < 0", "lead >= 0"): "the other sign of every row: the same rows are one draw",
+    ("rivals/discrete.py", "Z[:, i] + sign * Z[:, j]", "Z[:, i] - sign * Z[:, j]"): "the sign is −1 and 1",
+    ("rivals/discrete.py", "kept < net.n_inputs", "kept >= net.n_inputs"): "all four pairs of signs are tried",
+    ("rivals/pieces.py", "2 ** len(chosen)", "2"): "the numbers that occur are the same, however long the table",
+    ("rivals/polynomial.py", "q - j", "q + j"): "whether it is even is asked alone",
 }
 
 

@@ -80,3 +80,15 @@ def test_inputs_that_are_not_named_are_counted(count: int) -> None:
     assert (f"{count - LIMITS.named_columns} more" if count > LIMITS.named_columns else "") in said
     assert ("more" in said) == (count > LIMITS.named_columns)
     assert all(Columns().input(j) in said for j in range(min(count, LIMITS.named_columns)))
+
+
+@pytest.mark.parametrize(("wide", "says"), [((5,), (True, False)), ((6,), (False, True)), ((5, 6), (True, True))])
+def test_biases_and_output_weights_are_named_apart(wide: tuple[int, ...], says: tuple[bool, bool], seed: int) -> None:
+    """(w, b, a) of five inputs: a region that is wide along b, along a, or along both."""
+    information = _information("tanh", seed, 1.0)
+    own = information.gauge.unit(0)[0]
+    sizes = np.full(7, 0.01)
+    sizes[list(wide)] = 3.0 * LIMITS.noisy_region * np.array([np.linalg.norm(own[:6]), abs(own[6])])[[j - 5 for j in wide]]
+    sizes[:5] *= np.linalg.norm(own[:6])
+    found = breadth(information, 0, np.diag(sizes**2)[None])
+    assert (found.inputs, found.bias, found.output) == ((), *says)

@@ -7,10 +7,13 @@ import pytest
 from tests.certificate.regularity import known, tanh_problem
 
 from weightlift import samples
-from weightlift.certificate.curvature import curvature
+from weightlift.certificate.curvature import RADIUS, RANDOM, _Directions, boundary, curvature, stated
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.noise import enclosing
 from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.information import Information
+from weightlift.network import Network
+from weightlift.risk import Students
 
 
 def test_a_valley_is_followed_and_the_regions_hold_it() -> None:
@@ -49,3 +52,75 @@ def least_certain(gauge: Gauge, C: np.ndarray) -> list[np.ndarray]:
 def rise(gauge: Gauge, delta: np.ndarray, X: np.ndarray, y: np.ndarray) -> float:
     there = gauge.perturbed(delta[None]).network(0)
     return float(np.sum((there.predict(X) - y) ** 2) - np.sum((gauge.network.predict(X) - y) ** 2))
+
+
+def test_directions_end_on_the_ellipsoids(seed: int) -> None:
+    """δᵀC⁻¹δ = 16 of all; those of a unit reach four standard errors along what its block knows least, to both sides."""
+    rng = np.random.default_rng(seed)
+    L = rng.standard_normal((6, 6)) * [1.0, 1e-2, 10.0, 0.3, 1.0, 5.0]
+    roots = rng.standard_normal((2, 6, 6))
+    covariances, at = tuple(R @ R.T for R in roots), [np.array([0, 2, 4]), np.array([1, 3, 5])]
+    delta, held, unit = boundary(L, covariances, at, rng)
+    assert unit.tolist() == [-1] * RANDOM + 2 * [0, 0, 1, 1]
+    for d in delta[:RANDOM]:
+        assert d @ np.linalg.solve(L @ L.T, d) == pytest.approx(RADIUS**2, rel=1e-6)
+    assert not held[:RANDOM].any()
+    for place, i in enumerate(unit[RANDOM:]):
+        C, d, u = covariances[place // 4], delta[RANDOM + place], held[RANDOM + place]
+        values, vectors = np.linalg.eigh(C[np.ix_(at[i], at[i])])
+        assert d @ np.linalg.solve(C, d) == pytest.approx(RADIUS**2, rel=1e-6)
+        assert u @ d == pytest.approx((-1) ** place * RADIUS * np.sqrt(values[-1]), rel=1e-9)
+        assert abs(u[at[i]] @ vectors[:, -1]) == pytest.approx(1.0, rel=1e-9)
+        assert not np.delete(u, at[i]).any()
+
+
+@pytest.mark.parametrize(("ratio", "holds"), [(0.61, True), (9.9, True), (0.59, False), (10.1, False)])
+def test_increases_far_from_the_quadratic_ones_name_their_units(ratio: float, holds: bool) -> None:
+    low, high = LIMITS.linearity
+    assert (low, high) == (0.6, 10.0)
+    found = stated(np.array([1.0, ratio, ratio, 1.0, ratio]), np.array([-1, -1, 2, 0, 1]), [5, 6, 7])
+    assert (found.holds, found.units) == (holds, () if holds else (1, 2))
+    assert (found.number, found.limit) == (max(1.0, ratio), 10.0)
+    assert holds or ("units 6 and 7" in found.sentence)
+
+
+def directions(seed: int) -> tuple[Network, np.ndarray, np.ndarray, np.ndarray, Information, np.ndarray]:
+    """A network that is at no minimum, on rows with weights; its J."""
+    rng = np.random.default_rng(seed)
+    net = Network(rng.standard_normal((3, 2)), [1.3, -0.6], rng.standard_normal(2), 0.0, "tanh")
+    X, w = rng.standard_normal((60, 3)), rng.uniform(0.2, 3.0, 60)
+    y = net.predict(X) + 0.5 + 0.3 * rng.standard_normal(60)
+    gauge, students = Gauge.of(net, bias=True, offset=False), Students.of(net)
+    J = np.asarray(gauge.jacobian(X, students.preactivations(X), students))
+    return net, X, y, w, Information.of(samples.open(X, y, sample_weight=w), gauge), J
+
+
+def test_close_by_the_increase_is_the_quadratic_one(seed: int) -> None:
+    """Without its linear part, which is not zero away from a minimum: r″ r is of second order in y, and is taken off."""
+    net, X, y, w, information, J = directions(seed)
+    rng = np.random.default_rng(seed)
+    delta = rng.standard_normal((3, information.gauge.size))
+    each = _Directions(information, delta, np.zeros_like(delta), np.full(3, -1))
+    moved = [information.gauge.perturbed(d[None]).network(0) for d in delta]
+    own = w @ (net.predict(X) - y) ** 2
+    for found, there, d in zip(each.ratio(samples.open(X, y, sample_weight=w), delta), moved, delta, strict=True):
+        risen = w @ (there.predict(X) - y) ** 2 - own - 2 * (w * (net.predict(X) - y)) @ J @ d
+        assert found == pytest.approx(risen / (w @ (J @ d) ** 2), rel=1e-9)
+
+
+def test_a_step_to_the_floor_holds_its_coordinate(seed: int) -> None:
+    """(JᵀJ + μD) s = −Jᵀr − λu with ⟨u, s⟩ = 0, by whole matrices at the place where it begins."""
+    _, X, y, w, information, _ = directions(seed)
+    gauge, rng = information.gauge, np.random.default_rng(seed)
+    u = np.zeros((2, gauge.size))
+    u[0, gauge.coordinates(0)], u[1, gauge.coordinates(1)] = rng.standard_normal((2, gauge.unit_size))
+    away = 0.3 * rng.standard_normal((2, gauge.size))
+    each = _Directions(information, away, u, np.array([0, 1]))
+    for s, d, along in zip(each._to_the_floor(samples.open(X, y, sample_weight=w), away), away, u, strict=True):
+        there = gauge.perturbed(d[None])
+        J = np.asarray(Gauge(there.network(0), gauge.free).jacobian(X, there.preactivations(X), there))
+        H, g = J.T @ (w[:, None] * J), J.T @ (w * (there.network(0).predict(X) - y))
+        left = (H + LIMITS.valley_damping * np.diag(np.diagonal(H))) @ s + g
+        assert abs(along @ s) < 1e-9 * np.linalg.norm(along) * np.linalg.norm(s)
+        off = left - along * (along @ left) / (along @ along)
+        assert np.linalg.norm(off) < 1e-8 * np.linalg.norm(g)

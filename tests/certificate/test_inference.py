@@ -254,3 +254,13 @@ def test_coordinates_come_back_from_standard_inputs(rng, activation):
         np.testing.assert_allclose(standard.unit(raw) @ judged.unit(i)[0], raw.unit(i)[0], rtol=1e-12)
     C = np.outer(judged.theta, judged.theta)
     np.testing.assert_allclose(standard.covariance(raw, C), np.outer(raw.theta, raw.theta), rtol=1e-11)
+
+
+def test_the_bound_of_one_input_and_weights_far_from_one() -> None:
+    """σ² Σ 1/H of one input: H the two by two matrix of (w, a), whatever the targets are."""
+    X = 1e3 * np.random.default_rng(0).standard_normal((50, 1))
+    net = Network([[2e-3]], [0.7], activation="tanh")
+    z = X[:, 0] * 2e-3
+    J = np.column_stack([0.7 * X[:, 0] / np.cosh(z) ** 2, np.tanh(z)])
+    expected = 0.3**2 * np.trace(np.linalg.inv(J.T @ J))
+    assert cramer_rao(net, X, 0.3) == pytest.approx(expected, rel=1e-9)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,8 +13,10 @@ from tests.catalogue import KINDS
 
 import weightlift as wl
 from weightlift.activations import examples
-from weightlift.certificate import Kind, Status, Topic, certify
+from weightlift.certificate import Kind, Status, Topic, certify, joint
 from weightlift.certificate.joint import _parameters
+from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.stacked import Stacked
 from weightlift.refinement.variable_projection import Model
 
 OUTPUTS = np.outer(np.ones(3), [1.0, 2.0])
@@ -185,3 +188,92 @@ def test_three_units_that_are_on_together_are_not_two(seed):
 def _directions(network):
     units = np.concatenate([network.W, network.b[None]])
     return units / np.linalg.norm(units, axis=0)
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+@pytest.mark.parametrize(
+    ("bias", "linear", "offset"), [(False, False, False), (True, False, True), (True, True, False), (True, True, True)]
+)
+def test_parameters_are_those_of_the_stacked_coordinates(activation, bias, linear, offset):
+    truth = wl.teachers.several(
+        wl.teachers.biased(5, 3, bias=0.3 * bias, activation=activation, rng=0), 4, linear=linear, rng=1
+    )
+    model = Model(bias, linear, offset)
+    assert joint._parameters(truth, model) == Stacked.of(truth, model).size
+
+
+def test_rows_on_either_side_of_every_kink(seed):
+    rng = np.random.default_rng(seed)
+    net = wl.Network(rng.normal(size=(3, 2)), rng.normal(size=(2, 2)), [0.9, -0.6])
+    X, w = rng.normal(size=(40, 3)), rng.integers(0, 2, 40) * 2.5
+    z = X @ net.W + net.b
+    found = wl.samples.open(X, net.predict(X), sample_weight=w).fold(joint.Sides(net))[0]
+    np.testing.assert_array_equal(found, [((z > 0) & (w > 0)[:, None]).sum(axis=0), ((z < 0) & (w > 0)[:, None]).sum(axis=0)])
+
+
+@pytest.mark.parametrize(("activation", "linear", "counts"), [
+    ("relu", False, ([6, 7], [0, 0])), ("leaky_relu", False, ([6, 9], [9, 7])), ("relu", True, ([9, 7], [6, 9])),
+])  # fmt: skip
+def test_units_need_rows_on_the_sides_that_know_them(activation, linear, counts):
+    """Five coordinates, with the bias, and two more: of ReLU on its active side, else on either."""
+    net = wl.teachers.several(wl.teachers.biased(4, 2, bias=0.3, activation=activation, rng=0), 2, linear=linear, rng=1)
+    (found,) = joint._on_both_sides(net, Model(True, linear, False), np.array(counts, dtype=float))
+    assert (found.holds, found.units, found.number, found.limit) == (False, (0,), 6.0, 7.0)
+    (enough,) = joint._on_both_sides(
+        net, Model(True, linear, False), np.maximum(np.array(counts, dtype=float), 7.0 * (np.array(counts) > 0))
+    )
+    assert enough.holds
+    assert (
+        joint._on_both_sides(
+            wl.teachers.several(wl.teachers.biased(4, 2, activation="tanh", rng=0), 2, rng=1), Model(), np.zeros((2, 2))
+        )
+        == ()
+    )
+
+
+@pytest.mark.parametrize(("distinct", "holds"), [(6, False), (7, True)])
+def test_rows_of_the_linear_part_alone(distinct, holds):
+    """Four slopes, the offset and two more; without a linear part the offset and two."""
+    found = joint._line(Model(True, True, True), distinct, 4)
+    assert (found.holds, found.number, found.limit) == (holds, distinct, 7)
+    assert joint._line(Model(True, False, True), 3, 4).limit == 3
+    assert bool(joint._spare(distinct, 7)) is not holds
+    assert joint._enough(7, distinct).holds is holds
+
+
+@pytest.mark.parametrize("size", [1e-3, 1e3])
+@pytest.mark.parametrize("linear", [False, True])
+def test_equations_are_as_many_as_different_rows(size, linear, seed):
+    """Twelve rows, ten times each, beside plain ones, of which there are as many as asked for, and more than 24 units."""
+    truth = wl.teachers.several(wl.teachers.biased(4, 3, bias=0.3, activation="tanh", rng=seed), 2, linear=linear, rng=1)
+    scaled = replace(truth, W=truth.W / size)
+    rng = np.random.default_rng(seed)
+    X = size * rng.normal(size=(200, 4))
+    model = Model(True, linear, True)
+    assert joint._equations(scaled, model, np.repeat(X[:12], 10, axis=0), 30, rng) == 12
+    assert joint._equations(scaled, model, X, 30, rng) >= 30
+
+
+@pytest.mark.parametrize("size", [1e-4, 1.0, 1e4])
+def test_a_rival_counts_if_its_units_explain_every_output(size, seed):
+    """To 1e-7 of the largest value: with other output weights, and an offset where that is free."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(90, 3))
+    net = wl.Network(rng.normal(size=(3, 2)), size * rng.normal(size=(2, 2)), [0.4, -0.9], np.zeros(2), "tanh")
+    rows = wl.samples.open(X, net.predict(X))
+    same = replace(net, a=rng.normal(size=(2, 2)))
+    assert joint._explains(same, net, Model(True, False, False), rows)
+    shifted = replace(net, c=size * np.array([0.5, -1.0]))
+    assert joint._explains(same, shifted, Model(True, False, True), rows)
+    assert not joint._explains(same, shifted, Model(True, False, False), rows)
+    for change, explains in ((1e-9, True), (1e-5, False)):
+        assert joint._explains(replace(net, b=net.b + change), net, Model(True, False, False), rows) is explains
+
+
+def test_precision_and_separation_decide_together():
+    """Units ten precisions apart are two; beyond 1e-4 nothing is called exact."""
+    net = wl.Network([[1.0, 1.0, 0.0], [0.0, 5e-4, 1.0]], np.ones(3), activation="tanh")
+    gauge = Gauge.of(net, bias=False, offset=False)
+    for precision, units in (([1e-6, 1e-6, 1e-6], ()), ([1e-6, 1e-6, 2e-4], (2,)), ([4.9e-5, 5.1e-5, 1e-6], (1,))):
+        found = joint._precise(gauge, np.array(precision))
+        assert (found.holds, found.units, found.number) == (not units, units, max(precision))

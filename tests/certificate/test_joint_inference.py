@@ -96,3 +96,34 @@ def test_intervals_cover(activation, m, linear, by_input):
     assert abs(np.mean(held) - 0.95) < 0.022
     assert refused <= 5
     assert all(inside)
+
+
+@pytest.mark.parametrize("activation", ["relu", "squared_relu"])
+def test_normal_forms_move_as_their_derivative_says(activation, seed):
+    """Against differences of (w/‖w‖, b/‖w‖, a ‖w‖^q), of units of lengths far from one."""
+    rng = np.random.default_rng(seed)
+    network = wl.Network(
+        rng.normal(size=(3, 2)) * [5.0, 0.2], rng.normal(size=(2, 2)), rng.normal(size=2), [0.0, 0.0], activation
+    )
+    X = rng.normal(size=(200, 3))
+    result = inference(network, X, network.predict(X) + 0.1 * rng.normal(size=(200, 2)), bias=True, offset=False)
+    degree = network.activation.degree
+
+    def normal(W, b, A):
+        length = np.linalg.norm(W, axis=0)
+        return np.concatenate(
+            [np.concatenate([W[:, i] / length[i], [b[i] / length[i]], A[i] * length[i] ** degree]) for i in range(2)]
+        )
+
+    own = result.network  # in the coordinates of which the covariance is
+    stacked = result._stacked
+    T, h = result._delta, 1e-6
+    for i in range(2):
+        at = stacked.coordinates(i)
+        for column, place in enumerate(at):
+            W, b, A = own.W.copy(), own.b.copy(), own.A.copy()
+            target, index = (W[:, i], column) if column < 3 else (b, i) if column == 3 else (A[i], column - 4)
+            target[index] += h
+            up = normal(W, b, A)
+            target[index] -= 2 * h
+            np.testing.assert_allclose(T[:, place], (up - normal(W, b, A)) / (2 * h), atol=1e-6)

@@ -8,7 +8,8 @@ from tests.certificate.joint_cases import fit, noisy, teacher
 
 import weightlift as wl
 from weightlift.certificate import Topic, certify
-from weightlift.certificate.joint_noise import _chance
+from weightlift.certificate.joint_lack_of_fit import JointLackOfFit
+from weightlift.certificate.joint_noise import _chance, _wide
 from weightlift.evidence.stacked import Stacked
 from weightlift.refinement.variable_projection import Model
 
@@ -51,3 +52,19 @@ def test_chance_pays_for_every_pattern_of_sides():
             more = sum(math.comb(n, i) for i in range(d + 3))
             gained = _chance(stacked, n) - own
             assert 2.0 * math.log(patterns) <= gained < 2.0 * math.log(more) + 2.0 * (d + 2)
+
+
+def test_a_split_widens_a_region_by_its_relative_size():
+    """A twin would have moved the unit by half of its length: everything within half of (w, b) and of a is inside then."""
+    net = wl.Network([[6.0, 1.0], [8.0, 0.0]], [[0.06, 0.08], [1.0, 1.0]], [0.0, 0.3], [0.0, 0.0], "tanh")
+    stacked = Stacked.of(net, Model())
+    at, q = stacked.coordinates(0), stacked.inputs
+    splits = np.zeros((stacked.full, 2, 1))
+    splits[at[q], 0, 0] = 0.05
+    fit = JointLackOfFit(0.5, np.ones(2), np.zeros((stacked.full, 0)), splits, 0.1, 0.1, np.eye(1))
+    region = _wide(stacked, 0, 1e-12 * np.eye(len(at)), fit)
+    for place, length in ((0, 10.0), (q, 0.1)):
+        v = np.zeros(len(at))
+        v[place] = 0.49 * length
+        assert v @ np.linalg.solve(region, v) <= 1.0
+        assert (4 * v) @ np.linalg.solve(region, 4 * v) > 1.0

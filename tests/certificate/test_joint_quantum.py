@@ -115,3 +115,25 @@ def test_weights_of_another_size_leave_the_precision(seed, rounded):
     np.testing.assert_allclose(other.precision, one.precision, rtol=1e-6)
     errors = [JointAgreement.of(truth, wl.samples.open(X, Y, sample_weight=np.full(len(X), w))).errors for w in (1.0, 100.0)]
     np.testing.assert_allclose(errors[1], 100 * errors[0])
+
+
+def test_reach_is_by_the_length_of_a_unit_and_of_the_nearest_kink(seed):
+    """Two kinks that are not at zero, and units of lengths far from one."""
+    phi = wl.activations.custom(
+        "clipped", lambda z: np.clip(z, -0.5, 0.8), lambda z: ((z > -0.5) & (z <= 0.8)) * 1.0, kinks=(-0.5, 0.8)
+    )
+    rng = np.random.default_rng(seed)
+    X, share = rng.normal(size=(300, 3)), np.array([0.03, 0.05])
+    net = wl.Network(rng.normal(size=(3, 2)) * [6.0, 0.2], rng.normal(size=(2, 2)), [1.0, -0.3], activation=phi)
+    z, length = X @ net.W + net.b, np.sqrt((net.W**2).sum(axis=0) + net.b**2)
+    gaps = np.minimum(np.abs(z + 0.5), np.abs(z - 0.8))
+    within = (gaps <= share * length * np.sqrt((X**2).sum(axis=1) + 1)[:, None]).any(axis=1)
+    assert 0 < wl.samples.open(X, net.predict(X)).fold(WithinReach(net, share))[0] == within.sum() < 300
+
+
+def test_the_detection_limit_is_twice_the_bound(seed):
+    truth, X, Y = planted("relu", seed)
+    rounded = Y.astype(np.float32)
+    found = joint_quantum(truth, wl.samples.open(X, rounded))
+    limit = wl.certify(truth, X, rounded, bias=True).evidence.detection_limit
+    assert limit == pytest.approx(2 * found.bound, rel=1e-6)

@@ -46,3 +46,24 @@ def test_regions_move_with_the_coordinates_of_the_inputs():
     scale = np.sqrt(np.einsum("...ii->...i", expected))
     found, wanted = (R / scale[..., :, None] / scale[..., None, :] for R in (again.regions, expected))
     np.testing.assert_allclose(found, wanted, atol=0.05)
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+def test_the_precision_of_exact_fits_does_not_depend_on_the_outputs_sizes(activation):
+    truth = teacher(activation, 2, False)
+    X = np.random.default_rng(0).normal(size=(120, 4))
+    sizes = np.array([2.0**-20, 2.0**12 if activation == "tanh" else 2.0**-20])  # ReLU's a are relative to the largest
+    other = replace(truth, a=truth.a * sizes, c=truth.c * sizes)
+    plain, scaled = (certify(net, X, net.predict(X), bias=True, offset=True) for net in (truth, other))
+    assert plain.status.name == scaled.status.name == "EXACT"
+    np.testing.assert_allclose(scaled.precision, plain.precision, rtol=1e-6)
+
+
+def test_detection_limits_and_noise_are_in_the_targets_units():
+    truth = teacher("tanh", 2, False)
+    X, Y = noisy(truth, 500, 2)
+    near = fit(truth, X, Y)
+    scaled = replace(near, a=near.a * 2.0**9, c=near.c * 2.0**9)
+    plain, again = (certify(net, X, Z, bias=True, offset=True) for net, Z in ((near, Y), (scaled, Y * 2.0**9)))
+    for number in ("detection_limit", "noise_std"):
+        assert getattr(again, number) == pytest.approx(2.0**9 * getattr(plain, number), rel=0.1)  # probes are drawn anew

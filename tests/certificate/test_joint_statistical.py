@@ -8,8 +8,9 @@ from tests.certificate.joint_cases import CASES, fit, noisy, teacher
 
 import weightlift as wl
 from weightlift.certificate import Topic, certify
-from weightlift.certificate.joint_statistical import JointContrast
+from weightlift.certificate.joint_statistical import CombinedTargets, JointContrast
 from weightlift.refinement.variable_projection import Model, variable_projection
+from weightlift.samples import Block
 
 
 @pytest.mark.parametrize(("activation", "m", "linear"), CASES)
@@ -60,3 +61,52 @@ def test_contrasts_of_several_outputs_row_by_row(m):
         along = w * np.einsum("nm,nm->n", rival.predict(X) - own.predict(X), theirs)
         expected = (w * (theirs**2).sum(axis=1)).sum(), along.sum(), (along**2).sum()
         np.testing.assert_allclose([float(v[s]) for v in found], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_rivals_race_on_some_rows_with_units_as_long_as_the_networks(monkeypatch, bias):
+    """A fresh unit has the length of the one it replaces, and a bias where there are some; two thousand rows on average."""
+    import weightlift.certificate.joint_statistical as module
+
+    asked = []
+
+    def spy(rows, hidden, model, **options):
+        asked.append((rows.n, hidden))
+        return variable_projection(rows, hidden, model, **options)
+
+    monkeypatch.setattr(module, "variable_projection", spy)
+    units = wl.teachers.biased(4, 2, bias=0.3 * bias, activation="tanh", rng=1)
+    truth = wl.teachers.several(replace(units, W=units.W * [3.0, 0.3]), 2, rng=2)
+    X, Y = noisy(truth, 8000, 2)
+    model = Model(bias, False, bias)
+    near = variable_projection(wl.samples.open(X, Y), truth, model, iterations=60, damping=1e-6, tol=1e-14).network
+    assert certify(near, X, Y, bias=bias, offset=bias)
+    rows, layers = asked[0]
+    assert abs(rows - 2000) < 5 * np.sqrt(2000)
+    W, b = np.moveaxis(layers.W, 1, 0), layers.b
+    own = np.linalg.norm(W[0], axis=0)
+    for fresh, i in ((1, 0), (2, 1)):
+        other = 1 - i
+        np.testing.assert_array_equal(W[fresh][:, other], W[0][:, other])
+        assert np.linalg.norm(W[fresh][:, i]) == pytest.approx(own[i], rel=1e-9)
+        assert np.abs(W[fresh][:, i] - W[0][:, i]).max() > 0.01 * own[i]
+        assert (b[fresh][i] != 0) == bias
+
+
+def test_combined_targets_are_without_the_linear_part():
+    rng = np.random.default_rng(0)
+    net = wl.Network(rng.normal(size=(3, 2)), rng.normal(size=(2, 2)), V=rng.normal(size=(3, 2)))
+    X, Y, u = rng.normal(size=(9, 3)), rng.normal(size=(9, 2)), np.array([0.6, -0.8])
+    block = CombinedTargets(net, u)(Block(X, Y, None, lambda: np.arange(9)))
+    np.testing.assert_allclose(block.y, (Y - X @ net.V) @ u, rtol=1e-12)
+
+
+def test_noise_is_that_of_a_row_of_mean_weight():
+    truth = teacher("tanh", 2, False)
+    X, Y = noisy(truth, 500, 3)
+    near = fit(truth, X, Y)
+    one, four = (certify(near, X, Y, bias=True, offset=True, sample_weight=np.full(500, w)) for w in (1.0, 4.0))
+    assert four.noise_std == pytest.approx(one.noise_std, rel=1e-9)
+    r = Y - near.predict(X)
+    p = 2 * (5 + 2) + 2
+    assert one.noise_std == pytest.approx(np.sqrt((r**2).sum() / (500 - p / 2) / 2), rel=1e-9)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from tests.certificate.fits import fitted, relu
 
 from weightlift import draw, samples, teachers
 from weightlift.certificate import certify
-from weightlift.certificate.lack_of_fit import ANGLES, FitProducts, _Columns, choose_units, lack_of_fit
+from weightlift.certificate.lack_of_fit import ANGLES, FitProducts, UnitSquares, _Columns, choose_units, lack_of_fit
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.signs import cells_of
 from weightlift.evidence.gauge import Gauge
@@ -196,3 +197,47 @@ def test_units_that_look_for_more_stand_where_the_rows_do(bias: bool, seed: int)
         np.testing.assert_allclose(mean @ close.W + close.b, (mean @ gauge.network.W + gauge.network.b)[like], atol=1e-8)
     away = np.abs((half.T @ probes.W / np.linalg.norm(half.T @ probes.W, axis=0)).T @ (own / lengths))
     assert away.max() < np.cos(ANGLES[-1])
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+def test_probes_are_like_the_units_wherever_the_inputs_lie(activation: str, seed: int) -> None:
+    """z has the spread of a unit's own, and at the mean input a level up to the largest |level| of them, in its spread."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal([5.0, -30.0], [0.3, 6.0], (400, 2))
+    W = np.array([[20.0, 0.5, -3.0], [0.1, 0.3, -0.8]])
+    net = Network(W, np.ones(3), -X.mean(axis=0) @ W + [3.0, 4.0, -2.0], 0.0, activation)
+    gauge = Gauge(net, Gauge.of(net, bias=True, offset=False).free)
+    features, probes, near = choose_units(samples.open(X, X[:, 0]), gauge, rng)
+    own = (X @ net.W).std(axis=0)
+    level = np.abs(X.mean(axis=0) @ net.W + net.b) / own
+    assert probes.n_units == LIMITS.probes  # as many, though some directions are too near to a unit's
+    assert features.n_units == LIMITS.features
+    for units in (features, probes):
+        spread = (X @ units.W).std(axis=0)
+        np.testing.assert_allclose(np.abs(spread[:, None] / own - 1).min(axis=1), 0.0, atol=1e-9)
+        at = np.abs(X.mean(axis=0) @ units.W + units.b) / spread
+        assert 0.9 * level.max() < at.max() <= level.max() * (1 + 1e-9)
+    centre = X.mean(axis=0)
+    np.testing.assert_allclose(centre @ near.W + near.b, np.repeat(centre @ net.W + net.b, len(ANGLES)), rtol=1e-9)
+
+
+def test_squares_of_units_with_their_output_weights(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    net = Network(rng.standard_normal((3, 2)), [3.0, -0.2], rng.standard_normal(2), 0.0, "tanh")
+    X, w = rng.standard_normal((40, 3)), rng.uniform(0.2, 3.0, 40)
+    (found,) = samples.open(X, X[:, 0], sample_weight=w).fold(UnitSquares(Gauge.of(net, bias=True, offset=False)))
+    np.testing.assert_allclose(found, w @ (net.a * np.tanh(X @ net.W + net.b)) ** 2, rtol=1e-12)
+
+
+def test_p_values_near_the_level_are_drawn_again(limits: Callable[..., None]) -> None:
+    """A quadratic residual is beyond all of 511 draws, and beyond those of seven more groups, if these are asked for."""
+    rng = np.random.default_rng(0)
+    truth = teachers.biased(3, 1, bias=0.5, activation="relu", rng=1)
+    X = rng.standard_normal((300, 3))
+    y = truth.predict(X) + 0.3 * X[:, 0] * X[:, 1] + 0.01 * rng.standard_normal(300)
+    source = samples.open(X, y)
+    information = Information.of(source, Gauge.of(fitted(truth, X, y), bias=True, offset=False))
+    for redrawn, draws in (((0.002, 0.04), 511), ((0.0, 1.1), 511 * 8), ((0.0, 0.0019), 511), ((0.0019, 0.002), 511 * 8)):
+        limits("weightlift.certificate.lack_of_fit", redrawn=redrawn)
+        found = lack_of_fit(source, information, 300.0, rng=np.random.default_rng(0))
+        assert found.p_value == pytest.approx(1 / (1 + draws), rel=1e-12)

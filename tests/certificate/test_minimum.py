@@ -7,7 +7,9 @@ import pytest
 from tests.certificate.regularity import known
 
 from weightlift import Network, samples
-from weightlift.certificate.minimum import distance_to_minimum
+from weightlift.activations import custom
+from weightlift.certificate.minimum import OnKinks, distance_to_minimum, minimum
+from weightlift.evidence.gauge import Gauge
 
 
 def test_a_minimum_on_a_kink_is_a_minimum() -> None:
@@ -24,3 +26,48 @@ def test_a_minimum_on_a_kink_is_a_minimum() -> None:
         jump = float(np.sum((information.half_inverse.T @ information.gradient) ** 2)) / variance
         found = distance_to_minimum(samples.open(X, y), information, variance)
         assert found == pytest.approx(least * jump, abs=1e-12)
+
+
+def test_rows_on_kinks_with_their_weights_and_slopes(seed: int) -> None:
+    """w r a x̃ and how far φ′ may go from where it is, in a valley: between 0 and 1 at kinks that are not at zero."""
+    phi = custom("clipped", lambda z: np.clip(z, -0.5, 0.8), lambda z: ((z > -0.5) & (z <= 0.8)) * 1.0, kinks=(-0.5, 0.8))
+    rng = np.random.default_rng(seed)
+    w, b, a = np.array([2.0, -1.0]), np.array([0.25, 0.125]), np.array([0.7, -1.5])
+    places = [((kink - b[i]) / w[i], i, kink) for kink in (-0.5, 0.8) for i in (0, 1)]
+    X = np.append([x for x, _, _ in places], [0.05, -0.05, 3.0])[:, None]
+    net, weight = Network(w[None], a, b, 0.0, phi), rng.uniform(0.2, 3.0, 7)
+    y = net.predict(X) + np.array([1.0, -1.0, -1.0, 1.0, 0.3, 0.2, 0.1])
+    weight[0] = 0.0 if seed == 2 else weight[0]
+    gauge = Gauge.of(net, bias=True, offset=False)
+    units, rows, reach = samples.open(X, y, sample_weight=weight).fold(OnKinks(gauge))
+    found = {(int(i), round(float(row[0] / row[1]), 9)): (row, r) for i, row, r in zip(units, rows, reach, strict=True)}
+    wanted = {(i, round(float(x), 9)): at for at, (x, i, _) in enumerate(places) if weight[at]}
+    assert set(found) == set(wanted)
+    for key, at in wanted.items():
+        x, i, kink = places[at]
+        pull = weight[at] * (net.predict(X)[at] - y[at]) * a[i]
+        np.testing.assert_allclose(found[key][0], pull * np.array([x, 1.0]), rtol=1e-12)
+        jump = 1.0 if kink < 0 else -1.0
+        now = float(phi.derivative(np.array(X[at, 0] * w[i] + b[i])))
+        expected = [-now, 1.0 - now] if pull * jump > 0 else [0.0, 0.0]
+        np.testing.assert_allclose(found[key][1], expected)
+
+
+def test_the_distance_to_a_minimum_is_in_standard_errors(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    net = Network(rng.standard_normal((2, 2)), [1.0, -0.7], [0.2, 0.3], 0.0, "tanh")
+    X = rng.standard_normal((80, 2))
+    y = net.predict(X) + 0.1 * rng.standard_normal(80)
+    _, information, variance = known(net, X, y)
+    expected = information.gradient @ np.linalg.solve(information.gram, information.gradient) / variance
+    assert distance_to_minimum(samples.open(X, y), information, variance) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(("p", "limit"), [(4, 0.4), (50, 2.0)])
+def test_a_fifth_of_a_standard_error_a_parameter(p: int, limit: float) -> None:
+    """0.04 a parameter, of ten at least, in squares; the statement has the roots."""
+    for shift, holds in ((0.99 * limit, True), (1.01 * limit, False)):
+        found = minimum(shift, p)
+        assert found.holds is holds
+        assert (found.number, found.limit) == (pytest.approx(shift**0.5), pytest.approx(limit**0.5))
+        assert ("refine it" in found.sentence) is not holds

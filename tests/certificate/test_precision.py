@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 
 from weightlift import samples, teachers
+from weightlift.activations import custom
 from weightlift.certificate import Status, certify
-from weightlift.certificate.precision import precision_of, separation
+from weightlift.certificate.precision import Box, Changes, Near, NearSquares, UnitRegions, precision_of, separation
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
 from weightlift.evidence.rows import rounding_bound
 from weightlift.network import Network
 from weightlift.refinement.gauss_newton import gauss_newton
 from weightlift.risk import Students
+from weightlift.samples import Block
 
 
 def bound(net: Network, X: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -76,3 +78,100 @@ def test_a_box_that_is_too_wide_proves_nothing() -> None:
     found = precision_of(source, Information.of(source, Gauge.of(truth, bias=True, offset=False)), 50.0)
     assert found.contraction > 1.0
     assert not np.isfinite(found.relative).any()
+
+
+CLIPPED = custom("clipped", lambda z: np.clip(z, -0.5, 0.8), lambda z: ((z > -0.5) & (z <= 0.8)) * 1.0, kinks=(-0.5, 0.8))
+EPS = float(np.finfo(float).eps)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_what_preactivations_may_change_by(bias: bool, seed: int) -> None:
+    """|x|ᵀρ_w + ρ_b beside (d + 2) ε (|x|ᵀ|w| + |b|), row by row and unit by unit; ρ_a of the output weights."""
+    rng = np.random.default_rng(seed)
+    net = Network(rng.standard_normal((3, 2)), [1.0, -2.0], [0.4 * bias, -0.3 * bias], 0.0, "tanh")
+    gauge = Gauge.of(net, bias=bias, offset=True)
+    X, radius = rng.standard_normal((7, 3)), EPS * rng.uniform(0.0, 5.0, gauge.size)
+    reach, of_a = Box(gauge, radius).unit_radii(X)
+    for i in range(2):
+        at = gauge.coordinates(i)
+        for row, x in enumerate(X):
+            change = np.abs(x) @ radius[at[:3]] + (radius[at[3]] if bias else 0.0)
+            rounding = 5 * EPS * (np.abs(x) @ np.abs(net.W[:, i]) + abs(net.b[i]))
+            assert reach[row, i] == pytest.approx(change + rounding, rel=1e-12, abs=0.0)
+        assert of_a[i] == radius[at[-1]]
+
+
+def test_rows_near_the_nearest_kink_of_each_unit(seed: int) -> None:
+    """z − kink of kinks that are not at zero, within (x̃ᵀRx̃)^½ of the wider region, with weights and output weights."""
+    rng = np.random.default_rng(seed)
+    net = Network(rng.standard_normal((3, 2)), [3.0, -0.2], [0.4, -0.3], 0.0, CLIPPED)
+    roots = 0.1 * rng.standard_normal((2, 2, 4, 4))
+    regions = roots @ np.swapaxes(roots, 2, 3)
+    X, w = rng.standard_normal((80, 3)), rng.uniform(0.1, 3.0, 80)
+    inputs, z = np.hstack([X, np.ones((80, 1))]), X @ net.W + net.b
+    reach = np.sqrt(np.einsum("ni,rkij,nj->rnk", inputs, regions, inputs).max(axis=0))
+    gaps = np.minimum(np.abs(z + 0.5), np.abs(z - 0.8))
+    near, box = gaps <= reach, UnitRegions(net, regions)
+    source = samples.open(X, z[:, 0], sample_weight=w)
+    assert 0 < source.fold(Near(box))[0] == near.any(axis=1).sum() < 80
+    assert source.map(Near(box).without).fold(Near(box))[0] == near.any(axis=1).sum()
+    left = Near(box).without(Block(X, z[:, 0], w, lambda: np.arange(80)))
+    np.testing.assert_array_equal(left.w, w * ~near.any(axis=1))
+    expected = (w[:, None] * near * (np.abs(net.a) * gaps) ** 2).sum(axis=0)
+    np.testing.assert_allclose(source.fold(NearSquares(box))[0], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("activation", ["tanh", "softplus", "sine"])
+def test_changes_on_the_box_are_bounded_and_not_by_much(activation: str, seed: int) -> None:
+    """Against a search over z ± reach and a ± ρ_a: Σ_j |ΔJ_j| ρ_j of every unit, and no more than four times that."""
+    rng = np.random.default_rng(seed)
+    net = Network(rng.standard_normal((2, 2)), [1.5, -0.4], [0.4, -0.3], 0.0, activation)
+    gauge = Gauge.of(net, bias=True, offset=False)
+    X, w, radius = rng.standard_normal((30, 2)), rng.uniform(0.1, 3.0, 30), rng.uniform(0.05, 0.4, gauge.size)
+    box, phi, a = Box(gauge, radius), net.activation, np.abs(net.a)
+    reach, of_a = box.unit_radii(X)
+    z = X @ net.W + net.b
+    row = np.zeros(30)
+    for i in range(2):
+        worst = np.zeros(30)
+        for dz in np.linspace(-1.0, 1.0, 41):
+            for da in (-of_a[i], of_a[i]):
+                there = z[:, i] + dz * reach[:, i]
+                slopes = np.abs((a[i] + da) * phi.derivative(there) - a[i] * phi.derivative(z[:, i]))
+                worst = np.maximum(worst, slopes * reach[:, i] + np.abs(phi(there) - phi(z[:, i])) * of_a[i])
+        row += worst
+    (found,) = samples.open(X, z[:, 0], sample_weight=w).fold(Changes(box))
+    factor = 1.0 if phi.turns is not None else 2.0
+    assert (w * row**2).sum() <= float(found) <= (2.0 * factor) ** 2 * (w * row**2).sum()
+
+
+@pytest.mark.parametrize("error", [1e-6, 1e-3])
+def test_regions_grow_by_what_the_jacobian_changes(error: float, seed: int) -> None:
+    """error/(1 − contraction) times the sizes by (JᵀJ)⁻¹; without a bound nothing is claimed."""
+    truth = teachers.biased(4, 2, bias=0.3, activation="tanh", rng=seed)
+    X = np.random.default_rng(seed).standard_normal((90, 4))
+    gauge = Gauge.of(truth, bias=True, offset=False)
+    information = Information.of(samples.open(X, truth.predict(X)), gauge)
+    found = precision_of(samples.open(X, truth.predict(X)), information, error)
+    blocks = information.unit_inverses()
+    assert 0 < found.contraction < 1
+    size = error / (1 - found.contraction)
+    np.testing.assert_allclose(found.regions, size**2 * blocks, rtol=1e-9)
+    np.testing.assert_allclose(found.relative, [size * gauge.relative_size(i, blocks[i]) for i in range(2)], rtol=1e-9)
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+def test_separation_by_loops(activation: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    net = Network(rng.standard_normal((3, 4)) * [1.0, 50.0, 0.02, 3.0], np.ones(4), rng.standard_normal(4), 0.0, activation)
+    V = np.vstack([net.W, net.b]).T / (np.linalg.norm(net.W, axis=0)[:, None] if activation == "relu" else 1.0)
+    expected = [
+        min(
+            np.linalg.norm(u + t * v) / max(np.linalg.norm(u), np.linalg.norm(v))
+            for j, v in enumerate(V)
+            for t in (1.0, -1.0)
+            if j != i
+        )
+        for i, u in enumerate(V)
+    ]
+    np.testing.assert_allclose(separation(Gauge(net, Gauge.of(net, bias=True, offset=False).free)), expected, rtol=1e-9)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.contract.awkward import Awkward
 
 import weightlift as wl
 from weightlift.certificate.limits import LIMITS
@@ -52,3 +53,12 @@ def test_what_is_stated():
     assert (statement.number, statement.limit) == (0.7, 2.0)
     assert "multiples of 1e-3 (spacing up to 0.001)" in statement.sentence
     assert assumption.kind is Kind.ASSUMED
+
+
+@pytest.mark.parametrize("words", ROUNDINGS)
+def test_blocks_of_few_rows_show_the_same_rounding(seed, words):
+    truth, X, exact = planted(seed)
+    rows = wl.samples.open(X, ROUNDINGS[words][0](exact))
+    one, other = quantum_of(rows, truth), quantum_of(Awkward(rows), truth)
+    assert (other.words, other.size, other.level) == (one.words, one.size, pytest.approx(one.level, rel=1e-12))
+    assert (other.error, other.bound) == (pytest.approx(one.error, rel=1e-12), pytest.approx(one.bound, rel=1e-12))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from tests.certificate.regularity import known, tanh_problem
 
 from weightlift import Network, Status, certify, draw, samples, teachers
 from weightlift.certificate.limits import LIMITS
-from weightlift.certificate.significance import _within, chance, differences, losses, without
+from weightlift.certificate.significance import _size, _within, chance, differences, losses, without
 from weightlift.evidence.gauge import Gauge
 from weightlift.refinement.gauss_newton import gauss_newton
 
@@ -94,3 +96,32 @@ def test_differences_and_sums_are_in_their_own_standard_errors(scaled: bool, see
         delta = T @ V.ravel()
         assert value == pytest.approx(float(delta @ np.linalg.solve(T @ C @ T.T, delta)) / 9.0)
     assert not list(differences(V, at, (C,), 0.0, scaled=scaled))
+
+
+def test_a_units_own_statistic_is_the_least_of_its_parts(seed: int) -> None:
+    """(w, b) against its block, a against its variance, by the covariance that makes it least."""
+    rng = np.random.default_rng(seed)
+    net = Network(rng.standard_normal((2, 2)), [0.3, 5.0], rng.standard_normal(2), 0.0, "tanh")
+    gauge = Gauge.of(net, bias=True, offset=False)
+    roots = rng.standard_normal((2, 8, 8))
+    covariances = tuple(R @ R.T for R in roots)
+    for i in range(2):
+        at = gauge.coordinates(i)
+        parts = [at[:3], at[3:]]
+        each = [gauge.theta[p] @ np.linalg.solve(C[np.ix_(p, p)], gauge.theta[p]) for C in covariances for p in parts]
+        assert _size(gauge, i, covariances) == pytest.approx(min(each), rel=1e-6)
+        for scale in (1e-3, 1e3):  # the other part is the least
+            D = np.ones(8)
+            D[at[3]] = scale
+            C = covariances[0] * np.outer(D, D)
+            each = [gauge.theta[p] @ np.linalg.solve(C[np.ix_(p, p)], gauge.theta[p]) for p in parts]
+            assert _size(gauge, i, (C,)) == pytest.approx(min(each), rel=1e-6)
+
+
+@pytest.mark.parametrize(("d", "n"), [(2, 50), (2, 5000), (6, 400)])
+def test_chance_pays_for_every_pattern_of_sides(d: int, n: int) -> None:
+    """Σ_{i ≤ d+1} C(n, i) patterns at most; the best gains 2 log of them by chance, and one input more is too much."""
+    gauge = Gauge.of(teachers.biased(d, 2, activation="relu", rng=1), bias=True, offset=False)
+    gained = chance(gauge, n) - gauge.unit_size - 40.0
+    patterns, more = (sum(math.comb(n, i) for i in range(d + 2 + j)) for j in (0, 1))
+    assert 2.0 * math.log(patterns) <= gained < 2.0 * math.log(more) + 2.0 * (d + 2)

@@ -12,10 +12,13 @@ from tests.contract.awkward import Awkward
 
 from weightlift import activations, draw, samples, teachers
 from weightlift.certificate import Certificate, Status, certify
+from weightlift.certificate.quantum import quantum_of
+from weightlift.certificate.verdict import _enough, _finite, _merged, _some
 from weightlift.errors import ArgumentError, ShapeError
 from weightlift.identifiability import reflect
 from weightlift.network import Network
 from weightlift.refinement.gauss_newton import gauss_newton
+from weightlift.rivals.trial import Bar
 
 KINDS = [
     ("relu", False),
@@ -329,3 +332,104 @@ def test_units_seen_only_together_narrow_the_class_of_the_others(seed: int) -> N
     certificate = certify(fit, X, truth.predict(X))
     assert certificate.certified_units in ((0,), ())
     assert "at most 2 relu units" in certificate.headline
+
+
+def test_rows_that_are_asked_for_count_the_held_out_ones() -> None:
+    statement = _enough(25, 20, 6)
+    assert not statement.holds
+    assert "give at least 34," in statement.sentence  # 20 parameters, eight beyond them, and six held out
+    assert _enough(28, 20, 6).holds
+
+
+def test_a_doubled_unit_is_merged_with_its_constant() -> None:
+    """σ(−z) = 1 − σ(z): of a σ(z) + a′ σ(−z) the offset takes a′, beside what it was."""
+    w, v = np.array([0.5, -1.0, 0.3]), np.array([1.0, 0.2, -0.4])
+    net = Network(np.column_stack([w, v, -w]), [0.8, 1.5, 0.3], [0.4, -0.2, -0.4], 0.7, "sigmoid")
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    merged = _some(_merged(net, 0, 2), np.array([0, 1]))
+    np.testing.assert_allclose(merged.predict(X), net.predict(X), rtol=1e-12)
+
+
+def test_heavy_tails_widen_the_search_for_rivals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """n Σ r⁴/3(Σ r²)² times fewer rows make up Σ r² than of Gaussian errors."""
+    seen: list[float] = []
+
+    def spy(ceiling: float, odds: float = 0.0, few: float = 1.0) -> Bar:
+        seen.append(few)
+        return Bar(ceiling, odds, few)
+
+    monkeypatch.setattr("weightlift.certificate.verdict.Bar", spy)
+    rng = np.random.default_rng(0)
+    truth, X, exact = problem("tanh", True, 0, rows=30)
+    y = exact + 0.05 * rng.standard_t(3, len(X))
+    net = gauss_newton(samples.open(X, y), truth, free="Wab", tol=1e-13).network
+    certify(net, X, y, bias=True)
+    r = net.predict(X) - y
+    assert len(X) * (r**4).sum() / (3 * (r**2).sum() ** 2) > 1.5
+    assert seen[0] == pytest.approx(len(X) * (r**4).sum() / (3 * (r**2).sum() ** 2), rel=0.1)
+
+
+def noisy_fit(seed: int, n: int = 30) -> tuple[Network, np.ndarray, np.ndarray]:
+    truth, X, exact = problem("tanh", True, seed, rows=n)
+    y = exact + 0.05 * np.random.default_rng(seed).standard_normal(len(X))
+    return gauss_newton(samples.open(X, y), truth, free="Wab", tol=1e-13).network, X, y
+
+
+@pytest.mark.parametrize("weight", [1.0, 9.0])
+def test_the_bar_that_rivals_must_pass(weight: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Σ w r² and thirty σ², and what the best of the patterns of each unit gains by chance, 2 ln 2."""
+    seen: list[tuple[float, float]] = []
+
+    def spy(ceiling: float, odds: float = 0.0, few: float = 1.0) -> Bar:
+        seen.append((ceiling, odds))
+        return Bar(ceiling, odds, few)
+
+    monkeypatch.setattr("weightlift.certificate.verdict.Bar", spy)
+    net, X, y = noisy_fit(1)
+    assert certify(net, X, y, bias=True, sample_weight=np.full(len(X), weight))
+    odds = 30.0 + 2 * np.log(2.0) * 2
+    square = weight * ((net.predict(X) - y) ** 2).sum()
+    assert seen[0] == (pytest.approx(square * (1 + odds / (len(X) - 16)), rel=1e-6), pytest.approx(odds))
+
+
+def test_held_out_rows_are_held_against_what_a_fit_expects(seed: int) -> None:
+    """Their mean square beside σ²(1 + p/n)."""
+    net, X, y = noisy_fit(seed)
+    rng = np.random.default_rng(seed + 50)
+    Z = rng.standard_normal((40, X.shape[1]))
+    v = net.predict(Z) + 0.05 * rng.standard_normal(40)
+    certificate = certify(net, X, y, bias=True, heldout=(Z, v))
+    (statement,) = [s for s in certificate.statements if s.topic.name == "HELDOUT"]
+    n, p = len(X), 16
+    variance = ((net.predict(X) - y) ** 2).sum() / (n - p)
+    assert statement.number == pytest.approx(np.mean((net.predict(Z) - v) ** 2) / (variance * (1 + p / n)), rel=1e-6)
+
+
+def test_rows_count_by_their_weights() -> None:
+    """(Σ w)²/Σ w² effective rows: one of weight a hundred among 300 is worth fifty."""
+    net, X, y = noisy_fit(0, 17)
+    w = np.ones(len(X))
+    w[0] = 100.0
+    rows = (w.sum() ** 2) / (w**2).sum()
+    fit = gauss_newton(samples.open(X, y, sample_weight=w), net, free="Wab", tol=1e-13).network
+    (statement,) = [s for s in certify(fit, X, y, bias=True, sample_weight=w).failing if s.topic.name == "ROWS"]
+    assert (statement.number, statement.limit) == (pytest.approx(rows, rel=1e-6), 3 * 16 + 30)
+
+
+def test_rounded_targets_reveal_units_above_twice_the_bound(seed: int) -> None:
+    truth, X, y = problem("tanh", True, seed)
+    rounded = np.round(y, 6)
+    found = quantum_of(samples.open(X, rounded), truth)
+    certificate = certify(truth, X, rounded, bias=True)
+    assert found is not None
+    assert certificate.evidence.quantum == pytest.approx(1e-6)
+    assert certificate.detection_limit == pytest.approx(2 * found.bound, rel=1e-6)
+
+
+@pytest.mark.parametrize(("energy", "holds"), [(1e-141, False), (1e-139, True), (1e139, True), (1e141, False)])
+def test_squares_that_are_no_numbers_are_refused(energy: float, holds: bool) -> None:
+    """Sizes between 1e-70 and 1e70, squares between 1e-140 and 1e140."""
+    found = _finite(energy, 1.0, 1.0)
+    assert (found is None) == holds
+    assert _finite(energy, np.inf, 1.0) is not None
+    assert _finite(0.0, 1.0, 1.0) is None

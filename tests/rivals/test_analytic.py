@@ -9,7 +9,7 @@ import pytest
 
 from weightlift import Network, Status, activations, certify
 from weightlift.evidence.gauge import Gauge
-from weightlift.rivals.analytic import examine_analytic, identity, period, shift
+from weightlift.rivals.analytic import _parallel, examine_analytic, identity, period, shift
 from weightlift.rivals.finding import Outcome
 
 EXPONENTIAL = activations.custom("exponential", np.exp, np.exp, analytic=True)
@@ -82,3 +82,23 @@ def test_an_odd_activation_of_the_users_own_is_asked_to_say_so() -> None:
     assert refused.status is Status.AMBIGUOUS
     assert any("`reflection`" in sentence for sentence in refused.reasons)
     assert certify(said, X, said.predict(X)).status is Status.EXACT
+
+
+@pytest.mark.parametrize("size", [1e-12, 1.0, 1e12])
+def test_parallel_units_at_any_length(size):
+    """To an angle of 3·10⁻⁵, in either direction."""
+    u, v = np.array([1.0, 0.5, -0.3]), np.array([0.5, -1.0, 0.0])
+    for angle, expected in ((0.0, True), (1e-5, True), (1e-4, False), (1.0, False)):
+        for sign in (1.0, -1.0):
+            other = sign * 3.0 * (u / np.linalg.norm(u) * np.cos(angle) + v / np.linalg.norm(v) * np.sin(angle))
+            assert _parallel(Network(np.column_stack([size * u, other, [0.0, 0.0, 2.0]]))) == expected
+
+
+@pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])
+def test_a_wave_that_only_repeats(size):
+    """sin t + cos(2t)/2 repeats after 2π, not with the other sign after π; its size does not matter."""
+    wave = activations.custom(
+        "wave", lambda t: size * (np.sin(t) + np.cos(2 * t) / 2), lambda t: size * (np.cos(t) - np.sin(2 * t)), analytic=True
+    )
+    assert shift(wave) == (pytest.approx(2 * np.pi, rel=1e-6), 1)
+    assert period(wave) == pytest.approx(2 * np.pi, rel=1e-6)

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from weightlift.rivals.bases import binary_vectors
+from weightlift.rivals.bases import PRIME, _subset_sums, binary_vectors
 
 
 @pytest.mark.parametrize("ones", [False, True])
@@ -42,6 +42,27 @@ def test_halves_that_meet_find_what_all_trials_find(monkeypatch: pytest.MonkeyPa
         assert one_by_one is not None
         assert by_halves is not None
         assert {v.tobytes() for v in one_by_one.T} == {v.tobytes() for v in by_halves.T}
+
+
+def test_many_columns_have_no_binary_vectors_but_their_own(seed: int) -> None:
+    """Thirty columns, too many for trials one by one, and rows of which half are copies of others and tell nothing."""
+    rng = np.random.default_rng(seed)
+    B = (rng.random((45, 30)) < 0.5).astype(float)
+    B = rng.permutation(np.vstack([B, B]))
+    found = binary_vectors(B)
+    assert found is not None
+    assert {v.tobytes() for v in found.T} == {v.tobytes() for v in (B > 0).T} | {np.zeros(90, dtype=bool).tobytes()}
+
+
+def test_columns_without_full_rank_are_not_listed() -> None:
+    B = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [1.0, 0.0, 1.0]])
+    assert binary_vectors(B) is None
+
+
+def test_sums_over_the_bits_of_each_number() -> None:
+    g = np.random.default_rng(0).integers(0, PRIME, 5)
+    expected = [sum(int(g[i]) for i in range(5) if number >> i & 1) % PRIME for number in range(32)]
+    np.testing.assert_array_equal(_subset_sums(g), expected)
 
 
 def _limits() -> dict[str, float]:

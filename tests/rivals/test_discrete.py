@@ -14,7 +14,19 @@ import weightlift as wl
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
 from weightlift.rivals import Outcome
-from weightlift.rivals.discrete import _covers, _groups, _levels, discrete_columns, few_levels, few_rows, few_values
+from weightlift.rivals.discrete import (
+    _covers,
+    _differing,
+    _groups,
+    _levels,
+    discrete_columns,
+    few_levels,
+    few_rows,
+    few_values,
+    hidden_levels,
+    open_places,
+    other_places,
+)
 
 
 @pytest.mark.parametrize("activation", UNIQUE)
@@ -229,3 +241,177 @@ def test_values_of_a_unit_against_its_parameters(levels: int, refused: bool) -> 
         assert (found.number, found.limit, found.units) == (4.0, 5.0, (0,))
     few = few_values(X[:7], Gauge.of(net, bias=True, offset=True), 1e-9)
     assert (few is None) == (2 * levels >= 7)
+
+
+BELL = wl.activations.custom("bell", lambda z: np.exp(-z * z), lambda z: -2 * z * np.exp(-z * z), reflection=(1, ()))
+
+
+@pytest.mark.parametrize("size", [1e-7, 1.0, 1e10])
+@pytest.mark.parametrize("turn", [1.0, -1.0])
+def test_hidden_hyperplanes_whatever_their_size(size: float, turn: float, seed: int) -> None:
+    """z₀ ∓ z₁ at five values along a direction that is no column; rows of a density show as many values as rows."""
+    rng = np.random.default_rng(seed)
+    Q = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+    X = rng.standard_normal((200, 3))
+    levels = np.column_stack([X[:, :2], rng.integers(0, 5, 200)])
+    W = np.array([[1.0, turn, 0.3], [-0.5, -turn * 0.5, 0.9], [0.4, turn * 1.1, -0.7]])
+    net = wl.Network(size * Q @ W, [2.0, 2.0 * turn, 2.0], size * np.array([0.3, -0.8, 0.1]), activation="tanh")
+    gauge, none = Gauge.of(net, bias=True, offset=False), np.zeros(3, dtype=bool)
+    found = hidden_levels(levels @ Q.T, gauge, none)
+    assert found is not None
+    assert found.units == (0, 1)
+    assert hidden_levels(X @ Q.T, gauge, none) is None
+    assert hidden_levels(levels @ Q.T, gauge, np.array([True, False, False])) is None
+
+
+@pytest.mark.parametrize("size", [1e-3, 1e3])
+def test_units_on_hidden_hyperplanes_have_one_output_weight(size: float) -> None:
+    """To 1e-7 of the largest: a third of that is the same, three times that is not."""
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.standard_normal((2, 2)))[0]
+    X = np.column_stack([rng.standard_normal(80), np.arange(80) % 4])
+    for share, same in ((1 / 3, True), (3.0, False)):
+        a = size * np.array([1.0, -1.0 - share * 1e-7])
+        net = wl.Network(Q @ np.array([[1.0, 1.0], [0.5, -0.4]]), a, activation="tanh")
+        found = hidden_levels(X @ Q.T, Gauge.of(net, bias=False, offset=False), np.zeros(2, dtype=bool))
+        assert (found is not None) == same
+
+
+def test_values_are_told_apart_by_the_size_of_z_and_not_of_its_terms(seed: int) -> None:
+    """Inputs far from the origin, which the biases take back: z is as various as rows of a density are."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((200, 2)) + 1e7
+    W = np.array([[1.0, 0.6], [0.4, -1.1]])
+    net = wl.Network(W, [1.0, 1.0], -1e7 * W.sum(axis=0), activation="tanh")
+    gauge = Gauge.of(net, bias=True, offset=True)
+    assert hidden_levels(X, gauge, np.zeros(2, dtype=bool)) is None
+    one = wl.Network(W[:1, :1], [1.0], [-1e7], activation="tanh")
+    assert few_values(X[:, :1], Gauge.of(one, bias=True, offset=True), 1e-7) is None
+
+
+@pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])
+def test_few_values_whatever_their_size(size: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.standard_normal(60), np.arange(60) % 4])
+    net = wl.Network(size * np.array([[0.0, 1.0], [0.7, -0.4]]), [1.0, 0.5], [0.2 * size, 0.1 * size], activation="tanh")
+    found = few_values(X, Gauge.of(net, bias=True, offset=True), 1e-9)
+    assert found is not None
+    assert (found.number, found.limit, found.units) == (4.0, 5.0, (0,))
+    dense = replace(net, W=size * np.array([[0.9, 1.0], [0.7, -0.4]]))
+    assert few_values(X, Gauge.of(dense, bias=True, offset=True), 1e-9) is None
+
+
+@pytest.mark.parametrize(("activation", "size"), [("tanh", 1.0), ("squared_relu", 1e-9), ("squared_relu", 1e6)])
+def test_a_level_with_few_rows_names_units_by_what_they_add(activation: str, size: float, seed: int) -> None:
+    """Two units of very different output weights, whose weights along the column five rows alone determine."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((120, 3)) * size
+    X[:5, :2] *= 0.1
+    X[:, 2] = size * (np.arange(120) < 5)
+    net = wl.Network(np.array([[1.0, -0.4], [-0.3, 0.9], [2.0, 3.0]]), [1.0, 100.0], activation=activation)
+    gauge = Gauge.of(net, bias=False, offset=False)
+    known = Information.of(wl.samples.open(X, net.predict(X)), gauge)
+    found = few_rows(X, known, np.array([False, False, True]))
+    assert found is not None
+    assert (found.number, found.limit, found.units) == (5.0, 10.0, (0, 1))
+    assert few_rows(X[:4], known, np.array([False, False, True])) is None  # fewer rows than parameters
+
+
+def test_a_level_names_the_units_that_it_alone_determines() -> None:
+    """The second unit is on at six rows of one level, the first one everywhere."""
+    rng = np.random.default_rng(0)
+    level = np.repeat([0.0, 1.0, 2.0], [100, 94, 6])
+    X = np.column_stack([np.where(level < 2, rng.uniform(2.0, 3.0, 200), rng.uniform(0.2, 1.5, 200)), level])
+    net = wl.Network(np.array([[1.0, -1.0], [0.3, 1.0]]), [1.0, -1.0])
+    known = Information.of(wl.samples.open(X, net.predict(X)), Gauge.of(net, bias=False, offset=False))
+    found = few_rows(X, known, np.array([False, True]))
+    assert found is not None
+    assert (found.number, found.limit, found.units) == (6.0, 10.0, (1,))
+
+
+@pytest.mark.parametrize("size", [1e-3, 1e3])
+def test_groups_have_output_weights_within_the_tolerance(size: float) -> None:
+    X = np.column_stack([np.random.default_rng(0).standard_normal(60), np.arange(60) % 3])
+    for gap, found in ((0.02, [(0, 1)]), (0.15, [])):
+        net = wl.Network([[1.0, 1.0], [0.5, -0.5]], size * np.array([1.0, 1.0 + gap]), activation="tanh")
+        groups = _groups(X, net, np.array([False, True]), 0.05)
+        assert [tuple(units.tolist()) for units, _, _ in groups] == found
+
+
+@pytest.mark.parametrize(("size", "scale"), [(1e-3, 1.0), (1e3, 1e-4), (1.0, 1e4)])
+def test_columns_along_which_units_differ_by_more_than_the_tolerance(size: float, scale: float) -> None:
+    """Beside the larger of the weights, inputs at their sizes; a turned unit counts with its sign."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.standard_normal(90), np.arange(90) % 3, np.arange(90) % 2]) * [1.0, scale, 1.0]
+    rms = np.sqrt(np.mean(X**2, axis=0))
+    W = size * np.array([[1.0, 1.0], [0.5, 0.5], [0.4, 0.4]]) / rms[:, None]
+    largest = size * np.sqrt(1.41)
+    signs, columns = np.array([1.0, -1.0]), np.array([False, True, True])
+    for share, expected in ((3.0, [False, True, False]), (1 / 3, [False, False, False])):
+        V = W.copy()
+        V[1, 1] += share * 0.01 * largest / rms[1]
+        net = wl.Network(V * signs, [1.0, -1.0], activation="tanh")
+        assert _differing(X, net, np.arange(2), signs, columns, 0.01).tolist() == expected
+    alone = wl.Network(W[:, :1], activation=BELL)
+    assert _differing(X, alone, np.arange(1), np.ones(1), columns, 0.01).tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize("size", [1e-3, 1e3])
+def test_other_places_are_the_same_at_any_size_of_the_units(size: float, seed: int) -> None:
+    """Values that nearly agree, within a width that is relative: the proposals follow the size."""
+    rng = np.random.default_rng(seed)
+    places, functions, _ = small_difference(rng)
+    X = np.hstack([rng.standard_normal((200, 2)), places[rng.integers(4, size=200)]])
+    net = with_common_part(functions, np.array([1.0, -0.7]), "tanh")
+    columns, proposed = np.array([False, False, True, True]), False
+    for tolerance in (1e-6, 0.03, 0.1, 0.3):
+        plain, scaled = (
+            other_places(X, Gauge.of(replace(net, W=t * net.W, b=t * net.b), bias=True, offset=False), columns, tolerance)
+            for t in (1.0, size)
+        )
+        one, other = (
+            {frozenset(tuple(np.round(u, 7) + 0.0) for u in np.vstack([net.W, net.b]).T / t) for _, net in found}
+            for found, t in ((plain, 1.0), (scaled, size))
+        )
+        assert one == other
+        proposed = proposed or bool(one)
+    assert proposed
+
+
+def test_turned_units_take_places_with_their_signs(seed: int) -> None:
+    """tanh: (−a, −w, −b) is the same unit; the proposal among those that agrees has it turned as it was."""
+    one, other, X = exchangeable("tanh", seed, 80)
+    turned = [replace(net, W=net.W * [1.0, -1.0], b=net.b * [1.0, -1.0], a=[1.0, -1.0]) for net in (one, other)]
+    found = other_places(X, Gauge.of(turned[0], bias=True, offset=False), np.array([False, False, True]), 1e-7)
+    assert any(np.abs(rival.predict(X) - one.predict(X)).max() < 1e-9 for _, rival in found)
+    assert any(rival.equivalent(turned[1], 1e-9) for _, rival in found)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("activation", ["tanh", BELL, "elu"])
+def test_places_are_open_where_regions_meet(activation, turned: bool) -> None:
+    """Two regions of radius s meet, δᵀ(Rᵢ + Rⱼ)⁻¹δ ≤ 2, up to δ = 2s; one must be wider than a fifth of its unit."""
+    X = np.column_stack([np.random.default_rng(0).standard_normal((60, 2)), np.arange(60) % 2])
+    columns = np.array([False, False, True])
+    signs = {"tanh": (-1.0, -1.0), "elu": (-1.0, -1.0)}.get(activation, (-1.0, 1.0)) if turned else (1.0, 1.0)
+
+    def found(gap: float, s: float, other: float = 0.8):
+        W = np.array([[1.0, signs[0] * (1.0 + gap)], [-0.5, -signs[0] * 0.5], [0.4, -1.3]])
+        net = wl.Network(W, [0.8, signs[1] * other], [0.0, 0.7], activation=activation)
+        regions = np.zeros((2, 2, 5, 5))
+        regions[1] = np.diag([s**2] * 4 + [0.04**2])  # (w, b, a)
+        regions[0] = 0.5 * regions[1]
+        return open_places(X, Gauge.of(net, bias=True, offset=False), columns, regions)
+
+    s = 0.4
+    near, far = found(1.8 * s, s), found(2.2 * s, s)
+    known = activation != "elu" or not turned  # without a reflection a turned unit is another
+    assert (near is not None) == known
+    assert far is None
+    assert found(0.0, s, 1.0) is None  # output weights five of their radii apart
+    assert found(0.0, 0.2 * 0.9 * np.sqrt(1.41)) is None  # not wide: sqrt(1.41) is the length of the smaller unit's w and b
+    if known:
+        assert near is not None
+        assert near.units == (0, 1)
+        assert (near.number, near.limit) == (pytest.approx(s / np.sqrt(1.41), rel=1e-9), 0.2)
+        assert found(0.0, 0.2 * 1.1 * np.sqrt(1.41)) is not None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,7 +13,7 @@ from weightlift.activations import custom
 from weightlift.evidence.gauge import Gauge
 from weightlift.refinement.gauss_newton import gauss_newton
 from weightlift.rivals import Bar, examine_noisy
-from weightlift.rivals.flats import _of_one_level, rows_on_flats, touching, vanishing
+from weightlift.rivals.flats import _of_one_level, dependent_neighbours, exchangeable, rows_on_flats, touching, vanishing
 
 KINDS = ["relu", "leaky_relu", "squared_relu", "absolute", "tanh", "sigmoid", "softplus"]
 
@@ -168,3 +171,88 @@ def test_rows_too_few_for_a_surface_are_held_against_their_neighbours() -> None:
         scan = np.zeros((n, 4))
         scan[np.arange(n), np.arange(n) % 4] = 2 * rng.standard_normal(n)
         assert rows_on_flats(scan, gauge, 1e-9) is not None
+
+
+@pytest.mark.parametrize("size", [1e-3, 1e3])
+def test_units_with_the_output_weight_of_another(size: float) -> None:
+    """The same one; the opposite one too where φ(−z) = −φ(z) + p(z); of an even φ every unit may be reflected."""
+    for activation, expected in (("relu", (1, 4)), ("tanh", (0, 1, 4)), ("sigmoid", (0, 1, 4)), ("softplus", (1, 4))):
+        for gap, found in ((0.02, expected), (0.15, tuple(i for i in expected if i != 4))):
+            a = size * np.array([1.0, -1.0, 3.0, 0.2, -1.0 - gap])
+            net = Network(np.ones((2, 5)) * np.arange(1.0, 6.0), a, activation=activation)
+            gauge = replace(Gauge.of(net, bias=False, offset=False), network=net)  # ReLU's sizes where they stand
+            assert exchangeable(gauge, 0.05) == (found if len(found) > 1 else ())
+    bell = custom("bell", lambda z: np.exp(-z * z), lambda z: -2 * z * np.exp(-z * z), reflection=(1, ()))
+    assert exchangeable(
+        Gauge.of(Network(np.ones((1, 3)), [1.0, 2.0, 5.0], activation=bell), bias=False, offset=False), 0.05
+    ) == (0, 1, 2)
+
+
+@pytest.mark.parametrize("rows", [scans, planes])
+def test_flats_are_seen_whatever_the_units_of_the_inputs(rows, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, W, _, b = rows(rng, 90)
+    dense, scale = rng.standard_normal((90, 3)), np.array([1e-8, 1.0, 1e8])
+    gauge = Gauge.of(Network(W, [1.0, 1.0], b, 0.0, "tanh"), bias=True, offset=False)
+    for t in (np.ones(3), scale, scale[::-1]):
+        assert rows_on_flats(X * t, gauge, 1e-9) is not None
+        assert rows_on_flats(dense * t, gauge, 1e-9) is None
+    assert rows_on_flats(np.hstack([dense, np.zeros((90, 1))]), gauge, 1e-9) is None  # an input that is nowhere used
+    assert rows_on_flats(np.hstack([X, np.zeros((90, 1))]), gauge, 1e-9) is not None
+
+
+@pytest.mark.parametrize(("n", "few"), [(17, True), (18, False)])
+def test_surfaces_are_looked_for_on_eight_rows_more_than_monomials(n: int, few: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three inputs and the one: ten monomials of degree two."""
+    asked: list[int] = []
+    monkeypatch.setattr("weightlift.rivals.flats.dependent_neighbours", lambda x: bool(asked.append(len(x))))
+    gauge = Gauge.of(Network(np.ones((3, 2)), [1.0, 1.0], [0.1, 0.2], 0.0, "tanh"), bias=True, offset=False)
+    assert rows_on_flats(np.random.default_rng(0).standard_normal((n, 3)), gauge, 1e-9) is None
+    assert bool(asked) == few
+
+
+def monomials(x: np.ndarray, degree: int) -> np.ndarray:
+    return np.array(
+        [np.prod(x[:, list(at)], axis=1) for at in itertools.combinations_with_replacement(range(x.shape[1]), degree)]
+    ).T
+
+
+@pytest.mark.parametrize("degree", [2, 3])
+def test_polynomials_that_vanish_do_so_elsewhere_on_the_flats(degree: int, seed: int) -> None:
+    """The product of as many planes: on them alone, with inputs of different sizes; each plane is touched by its rows."""
+    rng = np.random.default_rng(seed)
+    scale = np.array([1e4, 1.0, 1e-4])
+    normals = rng.standard_normal((degree, 3))
+
+    def rows(n: int) -> np.ndarray:
+        x = rng.standard_normal((n, 3))
+        at = np.arange(n) % degree
+        return (x - normals[at] * ((x * normals[at]).sum(axis=1) / (normals**2).sum(axis=1)[at])[:, None]) * scale
+
+    x, others, dense = rows(120), rows(60), rng.standard_normal((60, 3)) * scale
+    found = vanishing(x, degree)
+    assert found.shape == (1, monomials(x, degree).shape[1])
+    for rows_, zero in ((others, True), (dense, False)):
+        values, terms = monomials(rows_, degree) @ found[0], np.abs(monomials(rows_, degree)) @ np.abs(found[0])
+        assert bool((np.abs(values) < 1e-9 * terms).all()) == zero
+    assert not len(vanishing(dense, degree))
+    plain = x / scale
+    polynomials = vanishing(plain, degree)
+    for t, s in itertools.product((1e-9, 1.0, 1e9), repeat=2):
+        assert touching(t * plain, s * polynomials, degree) == 120 // degree - 3 + 1
+    assert vanishing(np.zeros((20, 1)), degree).shape == (1, 1)
+
+
+def test_neighbours_on_a_line_are_dependent_at_any_size_and_place(seed: int) -> None:
+    """Groups of five rows on lines through points far from each other; rows of a density, as few as differences need."""
+    rng = np.random.default_rng(seed)
+    points, lines = 20 * rng.standard_normal((12, 1, 4)), rng.standard_normal((12, 1, 4))
+    on_lines = (points + rng.standard_normal((12, 5, 1)) * lines).reshape(-1, 4)
+    for size in (1e-12, 1.0, 1e12):
+        for x in (on_lines, np.hstack([on_lines, np.ones((60, 1))])):
+            assert dependent_neighbours(x * size)
+        for n in (5, 6, 40):
+            dense = rng.standard_normal((n, 4)) + 3.0
+            assert not dependent_neighbours(dense * size)
+            assert not dependent_neighbours(np.hstack([dense, np.ones((n, 1))]) * size)
+    assert not dependent_neighbours(on_lines[:4])  # no more rows than inputs say nothing

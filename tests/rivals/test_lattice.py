@@ -99,3 +99,37 @@ def found_on(X: np.ndarray, gauge: Gauge) -> bool:
     """Whether aliases are found, and not merely assumed away on a lattice finer than the rows are many."""
     finding = aliased(X, gauge)
     return finding is not None and finding.outcome is Outcome.FOUND
+
+
+@pytest.mark.parametrize("n", [6, 10])
+def test_a_reduced_basis_is_reduced(n: int, seed: int) -> None:
+    """[lenstra1982, (1.4), (1.5)] of an orthogonalization made anew: |μ| ≤ 1/2, and lengths that fall by a quarter at most."""
+    rng = np.random.default_rng(seed)
+    B = rng.integers(-50, 51, (n, n)).astype(float)
+    B[0] *= 1e6
+    R = np.linalg.qr(reduced(B), mode="r")
+    mu = np.triu(R / np.diagonal(R)[:, None], 1)
+    assert np.abs(mu).max() <= 0.5 + 1e-6
+    lengths = np.diagonal(R) ** 2
+    assert (lengths[1:] >= (0.99 - 1e-6 - np.diagonal(mu, 1) ** 2) * lengths[:-1]).all()
+    assert abs(abs(np.linalg.det(reduced(B)) / np.linalg.det(B)) - 1) < 1e-6
+
+
+@pytest.mark.parametrize(("last", "outcome"), [(29.0, Outcome.FOUND), (30.0, Outcome.NONE_FOUND)])
+def test_as_many_levels_as_rows_are_no_density(last: float, outcome: Outcome) -> None:
+    """Thirty rows a half apart on thirty levels show aliases; on one more the rows might be a rounded density."""
+    X = 0.3 + 0.5 * np.append(np.arange(29.0), last)[:, None]
+    found = aliased(X, Gauge.of(wl.Network([[1.0]], b=[0.2], activation="sine"), bias=True, offset=False))
+    assert found is not None
+    assert (found.outcome, found.number, found.limit) == (outcome, last + 1, 30.0)
+    assert "hyperplanes 0.5 apart" in found.sentence
+
+
+@pytest.mark.parametrize("size", [1e-12, 1e12])
+def test_a_repetition_scales_with_the_rows(size: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    Q = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+    X = np.column_stack([rng.standard_normal((80, 2)), 0.4 * rng.integers(-4, 5, 80)]) @ Q
+    found = repetition(size * X)
+    assert found is not None
+    np.testing.assert_allclose(np.abs(Q @ found) * size, [0.0, 0.0, 2.5], atol=1e-7)

@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
-from tests.rivals.instances import examined, outcomes
+import pytest
+from tests.rivals.instances import ONE, TWO, clustered, examined, outcomes
 
 import weightlift as wl
 from weightlift import samples
+from weightlift.evidence.gauge import Gauge
 from weightlift.refinement.gauss_newton import gauss_newton
 from weightlift.risk import Students
 from weightlift.rivals import Outcome
 from weightlift.rivals.analytic import identity
-from weightlift.rivals.pieces import _new_on, _units, polynomials
+from weightlift.rivals.bases import Bases
+from weightlift.rivals.pieces import (
+    RELATIONS,
+    Exchange,
+    Pieces,
+    _independent_columns,
+    _listed,
+    _new_on,
+    _related,
+    _small_relation,
+    _undecided,
+    _units,
+    examine_pieces,
+    pieces_below,
+    pieces_beside_linear,
+    polynomials,
+    ratio,
+    separable,
+)
+from weightlift.rivals.trial import Bar
 
 
 def interpolating(truth: wl.Network, X: np.ndarray, rng: np.random.Generator, starts: int = 12) -> list[wl.Network]:
@@ -126,3 +151,266 @@ def test_new_sides_on_a_few_cells() -> None:
     np.testing.assert_array_equal(_new_on(two, 0.5), [[False, True], [False, True]])
     for B, alpha in ((two, -1.0), (three, 0.0), (three, -1.0)):
         assert _new_on(B, alpha).shape == (len(B), 0)
+
+
+def bent(left: float) -> wl.activations.Activation:
+    """z² above zero and `left` z² below."""
+    return wl.activations.custom(
+        "bent",
+        lambda z: np.where(z > 0, 1.0, left) * z * z,
+        lambda z: np.where(z > 0, 2.0, 2 * left) * z,
+        kinks=(0.0,),
+        degree=2,
+    )
+
+
+def of(net: wl.Network, B: np.ndarray, *, bias: bool = True, offset: bool = False, alpha: float = 0.0) -> Pieces:
+    return Pieces.of(Gauge.of(net, bias=bias, offset=offset), alpha, np.asarray(B, dtype=float), np.zeros((1, net.n_inputs)))
+
+
+def test_the_ratio_of_the_slopes_below_and_above() -> None:
+    leaky = wl.activations.scaled(wl.activations.leaky_relu(0.3), 0.7)
+    known = [("relu", 0.0), ("absolute", -1.0), (leaky, 0.3), ("squared_relu", 0.0), (bent(0.4), 0.4), (bent(-0.6), -0.6)]
+    for activation, alpha in known:
+        assert ratio(wl.Network(np.eye(2), activation=activation)) == pytest.approx(alpha, abs=1e-15)
+    for activation in ("tanh", "softplus", "linear"):
+        assert ratio(wl.Network(np.eye(2), activation=activation)) is None
+
+
+@pytest.mark.parametrize("activation", ["relu", "squared_relu"])
+def test_polynomials_of_units_above_the_kink(activation: str, seed: int) -> None:
+    """a z and a z² from their coefficients: those off the diagonal stand for two terms."""
+    rng = np.random.default_rng(seed)
+    net = wl.Network(rng.standard_normal((3, 2)), [2.0, -0.5], rng.standard_normal(2), 0.0, activation)
+    x = np.append(rng.standard_normal(3), 1.0)
+    pairs = [(i, j) for i in range(4) for j in range(i, 4)]
+    terms = [(1 + (i != j)) * x[i] * x[j] for i, j in pairs] if activation == "squared_relu" else x
+    z = x[:3] @ net.W + net.b
+    np.testing.assert_allclose(polynomials(net) @ terms, net.a * z ** (2 if activation == "squared_relu" else 1), rtol=1e-12)
+
+
+def test_units_that_the_rows_see_together_take_part_in_what_no_piece_sees() -> None:
+    """Columns that are equal cancel; one that is always on does where constants are free; a sum of two is three at a third."""
+    net = wl.Network(np.random.default_rng(0).standard_normal((2, 3)), b=[0.1, 0.2, 0.3])
+    B = np.array([[1, 1, 0], [0, 0, 1], [1, 1, 1], [0, 0, 0]])
+    np.testing.assert_allclose(of(net, B).null(), [0.5, 0.5, 0.0], atol=1e-12)
+    summed = np.array([[1, 0, 1], [0, 1, 1], [0, 0, 0]])
+    np.testing.assert_allclose(of(net, summed).null(), [1 / 3, 1 / 3, 1 / 3], atol=1e-12)
+    on = np.array([[1, 1, 0], [1, 0, 1], [1, 1, 1], [1, 0, 0]])
+    np.testing.assert_allclose(of(net, on).null(), 0.0, atol=1e-12)
+    np.testing.assert_allclose(of(net, on, offset=True).null(), [0.5, 0.0, 0.0], atol=1e-12)  # (1, 0, 0, −1)/√2
+    np.testing.assert_allclose(of(net, on, bias=False, offset=True).null(), 0.0, atol=1e-12)
+    np.testing.assert_allclose(of(net, B, alpha=0.3).null(), [0.5, 0.5, 0.0], atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [1e-10, 1.0, 1e10])
+def test_units_that_the_pieces_need(size: float) -> None:
+    """Two that are on together are one, or none where they cancel, whatever their size."""
+    B = [[1, 1, 0], [0, 0, 1], [1, 1, 1]]
+    W = size * np.array([[1.0, 0.4, -0.3], [0.5, 1.1, 0.7]])
+    b = size * np.array([0.3, -0.2, 0.9])
+    assert of(wl.Network(W, b=b), B).shown == 2
+    assert of(wl.Network(W[:, [0, 0, 2]] * [1.0, 1.0 + 1e-10, 1.0], [1.0, -1.0, 1.0], b[[0, 0, 2]]), B).shown == 1
+    assert of(wl.Network(W, b=b), np.eye(3)).shown == 3
+
+
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+def test_columns_that_are_a_basis_of_all(size: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    B = (rng.random((20, 4)) < 0.5) * size
+    B = np.hstack([B, B[:, [1]], B[:, [0]] + B[:, [2]] - B[:, [3]]])[:, rng.permutation(6)]
+    chosen = _independent_columns(B)
+    assert chosen.shape == (20, 4)
+    assert np.linalg.matrix_rank(np.hstack([chosen, B])) == np.linalg.matrix_rank(chosen) == 4
+    np.testing.assert_array_equal(_independent_columns(B[:, :1]), B[:, :1])
+
+
+@pytest.mark.parametrize("linear", [False, True])
+@pytest.mark.parametrize("alpha", [0.0, 0.3, -1.0])
+def test_other_sides_are_all_whose_slopes_lie_in_the_space(alpha: float, linear: bool, seed: int) -> None:
+    """By brute force over all vectors of eight cells."""
+    rng = np.random.default_rng(seed)
+    found = 0
+    for _ in range(6):
+        B = np.unique((rng.random((8, 3)) < 0.5).astype(float), axis=0)
+        B = B[B.any(axis=1)]
+        S = alpha + (1 - alpha) * B
+        S = np.hstack([S, np.ones((len(B), 1))]) if linear else S
+        if np.linalg.matrix_rank(S) < S.shape[1]:
+            continue
+        pieces = replace(
+            of(wl.Network(rng.standard_normal((2, 3)), activation=wl.activations.leaky_relu(0.3)), B, alpha=alpha),
+            linear=linear,
+        )
+        own = {tuple(u) for u in B.T} | ({tuple(1 - u) for u in B.T} if alpha == -1.0 or linear else set())
+        expected = set()
+        for bits in itertools.product((0.0, 1.0), repeat=len(B)):
+            s = alpha + (1 - alpha) * np.array(bits)
+            inside = np.linalg.norm(s - S @ np.linalg.lstsq(S, s)[0]) < 1e-9
+            if inside and bits not in own and s.any() and not (linear and sum(bits) in (0, len(B))):
+                expected.add(bits)
+        listed = _listed(pieces)
+        assert listed is not None
+        assert {tuple(v.astype(float)) for v in listed.T} == expected
+        found += len(expected)
+        assert linear or {tuple(v.astype(float)) for v in _new_on(B, alpha).T} == expected
+    assert found or alpha == 0.3
+
+
+def test_integer_relations_of_two_and_three(seed: int) -> None:
+    """Five directions of three dimensions have none but in general; a multiple, or a sum of two, is one."""
+    rng = np.random.default_rng(seed)
+    for _ in range(20):
+        theta = rng.standard_normal((5, 3))
+        theta /= np.linalg.norm(theta, axis=1, keepdims=True)
+        volumes = [abs(np.linalg.det(theta[list(three)])) for three in itertools.combinations(range(5), 3)]
+        if min(volumes) < 1e-3:
+            continue
+        assert not _small_relation(theta)
+        two, three = theta.copy(), theta.copy()
+        two[4] = -two[1]
+        three[4] = rng.choice([-1.0, 1.0]) * three[0] + rng.choice([-1.0, 1.0]) * rng.uniform(0.3, 3.0) * three[3]
+        three[4] /= np.linalg.norm(three[4])
+        assert _small_relation(two)
+        assert _small_relation(three)
+
+
+def test_what_is_assumed_of_the_units_polynomials(seed: int) -> None:
+    """Nothing where they are independent, whatever their lengths; no integer relation where they are more than coefficients."""
+    rng = np.random.default_rng(seed)
+    W, b = rng.standard_normal((3, 3)), rng.standard_normal(3)
+    assert _related(of(wl.Network(W * [1.0, 1e-12, 1e12], b=b * [1.0, 1e-12, 1e12]), np.eye(3))) == ()
+    assert _related(of(wl.Network(W[:, [0, 1, 1]], b=b), np.eye(3))) == ()  # two that differ in their constants alone …
+    assert _related(of(wl.Network(W[:, [0, 1, 1]], b=b), np.eye(3), offset=True)) is None  # … which c may take up
+    assert _related(of(wl.Network(W), np.eye(3), bias=False)) == ()
+    assert _related(of(wl.Network(np.column_stack([W[:, :2], W[:, 0] - 2 * W[:, 1]])), np.eye(3), bias=False)) is None
+    wide = rng.standard_normal((3, 5))
+    assert _related(of(wl.Network(wide), np.eye(5), bias=False)) == (RELATIONS,)
+    wide[:, 4] = wide[:, 0] + 3 * wide[:, 2]
+    assert _related(of(wl.Network(wide), np.eye(5), bias=False)) is None
+    line = wl.Network([[1.0, 1.0]], b=[0.3, -0.4], activation="squared_relu")  # z² of them differ by what is linear
+    assert _related(of(line, np.eye(2))) == ()
+    assert _related(replace(of(line, np.eye(2)), linear=True)) is None
+    plane = wl.Network(rng.standard_normal((2, 3)), b=[0.3, -0.4, 0.1], activation="squared_relu")
+    assert _related(replace(of(plane, np.eye(3)), linear=True)) == ()  # x², xy and y² are three
+
+
+def test_rows_outside_the_flat_are_named_where_they_are_too_few() -> None:
+    """Six rows for two coordinates in three dimensions leave it open; one more decides, as do enough bases."""
+    gauge = Gauge.of(wl.Network(np.eye(2)), bias=False, offset=False)
+    found = _undecided(gauge, Bases(1, 6, 3, (1,)), 3)
+    assert found is not None
+    assert (found.number, found.limit, found.units) == (6.0, 7.0, (1,))
+    assert _undecided(gauge, Bases(1, 7, 3, (1,)), 3) is None
+    assert _undecided(gauge, Bases(3, 6, 3, (1,)), 3) is None
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.3, -1.0])
+def test_new_sides_at_rows_are_those_of_their_cells(alpha: float, seed: int) -> None:
+    """Their slopes as combinations of the units' own: here the sides of two of the units, in another order."""
+    rng = np.random.default_rng(seed)
+    activation = "absolute" if alpha == -1.0 else "relu" if alpha == 0.0 else wl.activations.leaky_relu(alpha)
+    net = wl.Network(rng.standard_normal((2, 3)), b=[0.4, -0.3, 0.2], activation=activation)
+    X = rng.standard_normal((200, 2))
+    B = X @ net.W + net.b > 0
+    for linear in (False, True):
+        pieces = replace(of(net, B, alpha=alpha), X=X, linear=linear)
+        exchange = Exchange.of(pieces, (0, 1, 2), pieces.different[:, [2, 0]] > 0, few=False)
+        np.testing.assert_allclose(exchange.C[:3], np.eye(3)[:, [2, 0]], atol=1e-9)
+        np.testing.assert_array_equal(exchange.sides, B[:, [2, 0]])
+        np.testing.assert_array_equal(exchange.here, np.column_stack([X, np.ones(200)]))
+
+
+def test_of_many_units_sides_that_no_hyperplane_separates_are_left_out(limits: Callable[..., None]) -> None:
+    """Two units on at either end of a line: both ends together are no unit's side, the middle and one end are."""
+    X = np.repeat([[-2.0], [0.0], [2.0]], 3, axis=0)
+    net = wl.Network([[1.0, -1.0]], b=[-1.0, -1.0])
+    pieces = replace(of(net, X @ net.W + net.b > 0), X=X)
+    ends = pieces.different.any(axis=1, keepdims=True)
+    assert Exchange.of(pieces, (0, 1), ends).C.shape == (2, 1)
+    assert Exchange.of(pieces, (0, 1), ends, few=False).C.shape == (2, 0)
+    limits("weightlift.rivals.pieces", swaps=1)
+    assert Exchange.of(pieces, (0, 1), ends).C.shape == (2, 0)
+    limits("weightlift.rivals.pieces", programmes=0)
+    assert Exchange.of(pieces, (0, 1), ends).C.shape == (2, 1)  # too many to be looked at count as possible
+
+
+@pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("bias", [False, True])
+def test_exchanges_of_three_units_wherever_their_clusters_lie(size: float, bias: bool, seed: int) -> None:
+    """Two networks that agree on four clusters, moved and turned: each proposes the other, and no more at another size."""
+    rng = np.random.default_rng(seed)
+    A = np.linalg.qr(rng.standard_normal((3, 3)))[0] * [1.0, 2.0, 0.5]
+    centre = bias * rng.standard_normal(3)
+    X = size * (clustered(seed) @ A + centre)
+    nets = [wl.Network(np.linalg.solve(A, net.W), b=-centre @ np.linalg.solve(A, net.W) * size) for net in (ONE, TWO)]
+    for net, other in (nets, nets[::-1]):
+        np.testing.assert_allclose(net.predict(X), other.predict(X), atol=1e-9 * size)
+        pieces = replace(of(net, X @ net.W + net.b > 0, bias=bias), X=X)
+        listed = _listed(pieces)
+        assert listed is not None
+        exchange = Exchange.of(pieces, (0, 1, 2), listed)
+        proposed = list(exchange.proposals(1e-7))
+        assert any(rival.equivalent(other, 1e-9) and units == (0, 1, 2) for units, rival in proposed)
+        assert len(proposed) < 20
+        for units, rival in proposed:
+            np.testing.assert_allclose(rival.predict(X), net.predict(X), atol=1e-6 * size)
+            kept = [i for i in range(3) if i not in units]
+            np.testing.assert_allclose(rival.W[:, kept], net.W[:, kept], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("bias", "offset"), [(False, False), (True, False), (False, True), (True, True)])
+def test_bases_that_are_asked_for(bias: bool, offset: bool) -> None:
+    """A coordinate of x̃ each and one; beside a linear part those of it and the offset, if they are more."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 2))
+    net = wl.Network([[1.0, -0.4], [0.5, 1.1]], b=[0.3 * bias, -0.2 * bias], c=0.4 * offset)
+    gauge, source = Gauge.of(net, bias=bias, offset=offset), samples.open(X, net.predict(X))
+    (found,) = examine_pieces(source, X, gauge, 0.0)
+    assert (found.outcome, found.limit) == (Outcome.IMPOSSIBLE, 2.0 + bias + 1)
+    (found,) = pieces_beside_linear(source, X, gauge, 0.0)
+    assert found.limit == max(2.0 + bias, 2.0 + offset) + 1
+
+
+def test_more_new_sides_than_are_tried_leave_their_units_open() -> None:
+    """Five units, each alone on at its cluster: any set of clusters is the side of a hyperplane, 2⁵ − 1 − 5 new ones."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(2 * np.eye(5) - 1, 12, axis=0) + 0.1 * rng.standard_normal((60, 5))
+    net = wl.Network(np.eye(5))
+    source = samples.open(X, net.predict(X))
+    (found,) = examine_pieces(source, X, Gauge.of(net, bias=False, offset=False), 0.0)
+    assert (found.outcome, found.number, found.limit, found.units) == (Outcome.UNEXAMINED, 26.0, 24.0, (0, 1, 2, 3, 4))
+
+
+def test_sets_of_two_to_four_units_are_tried_beside_loose_ones(seed: int) -> None:
+    """Of five units beside a dead one: 10 + 10 + 5 sets."""
+    rng = np.random.default_rng(seed)
+    W, X = rng.standard_normal((6, 6)), rng.standard_normal((900, 6))
+    net = wl.Network(W, b=[0.1, 0.2, 0.5, 0.3, -0.1, -60.0])
+    loose, rest = examine_pieces(samples.open(X, net.predict(X)), X, Gauge.of(net, bias=True, offset=False), 0.0)
+    assert (loose.outcome, loose.units, loose.width) == (Outcome.FOUND, (5,), 5)
+    assert (rest.outcome, rest.units, rest.limit) == (Outcome.NONE_FOUND, (0, 1, 2, 3, 4), 25.0)
+
+
+def test_kinks_may_lie_where_noise_puts_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five standard errors of z, σ √(p/n) on average, σ² the mean weighted square."""
+    margins: list[float] = []
+
+    def nothing(samples: object, X: np.ndarray, gauge: Gauge, margin: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        margins.append(margin)
+        return np.zeros((0, 2)), X
+
+    monkeypatch.setattr("weightlift.rivals.pieces.cells", nothing)
+    X, w = np.random.default_rng(0).standard_normal((50, 3)), np.full(50, 3.0)
+    net = wl.Network(np.eye(3)[:, :2], b=[0.1, 0.2])
+    source = samples.open(X, net.predict(X), sample_weight=w)
+    assert pieces_below(source, X, Gauge.of(net, bias=True, offset=False), Bar(6.0)) is None
+    assert margins == [pytest.approx(5.0 * np.sqrt(6.0 / 150.0) * np.sqrt(8 / 50))]
+
+
+@pytest.mark.parametrize("size", [1e-11, 1.0, 1e11])
+def test_separable_sides_at_any_size(size: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = size * rng.standard_normal((60, 3))
+    assert separable(X, X @ [1.0, 2.0, -1.0] > 0)
+    assert not separable(X, X[:, 0] * X[:, 1] > 0)

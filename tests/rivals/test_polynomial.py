@@ -8,9 +8,10 @@ from tests.rivals.instances import examined, outcomes
 
 import weightlift as wl
 from weightlift import activations
+from weightlift.evidence.gauge import Gauge
 from weightlift.refinement.gauss_newton import gauss_newton
 from weightlift.rivals import Outcome
-from weightlift.rivals.polynomial import _independent, centred, coefficients
+from weightlift.rivals.polynomial import _independent, centred, coefficients, examine_polynomial
 
 CUBICS = [[0.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0], [0.3, 1.0, 0.5, 1.0], [0.0, 0.0, 1.0, 0.0, 0.5]]
 
@@ -114,3 +115,37 @@ def test_directions_are_independent_whatever_their_lengths(seed: int) -> None:
     assert not _independent(wl.Network(W * lengths))
     assert not _independent(wl.Network(W.T))
     assert not _independent(wl.Network(W * [1.0, 0.0, 1.0]))
+
+
+def test_one_row_more_than_parameters_leaves_no_other_function() -> None:
+    gauge = Gauge.of(network(CUBICS[2], 0), bias=False, offset=False)
+    p = gauge.size
+    few, enough = (examine_polynomial(rows, gauge) for rows in (p, p + 1))
+    assert (few.outcome, few.number, few.limit) == (Outcome.UNEXAMINED, p, p + 1)
+    assert (enough.outcome, enough.number, enough.limit) == (Outcome.IMPOSSIBLE, p + 1, p + 1)
+
+
+@pytest.mark.parametrize(
+    ("constant", "offset", "outcome"),
+    [(0.0, False, Outcome.FOUND), (0.5, False, Outcome.UNEXAMINED), (0.5, True, Outcome.FOUND)],
+)
+def test_a_cubic_mirrored_at_its_centre_changes_by_a_constant(constant: float, offset: bool, outcome: Outcome) -> None:
+    """(z − 1)³ + 2(z − 1) + r₀ is odd about 1 up to 2r₀, which an offset takes up, or units together."""
+    s = np.polynomial.Polynomial([constant, 2.0, 0.0, 1.0])(np.polynomial.Polynomial([-1.0, 1.0])).coef.tolist()
+    gauge = Gauge.of(network(s, 0, bias=True), bias=True, offset=offset)
+    assert examine_polynomial(1000, gauge).outcome is outcome
+
+
+@pytest.mark.parametrize("size", [1e-12, 1.0, 1e12])
+def test_coefficients_about_the_centre_at_any_size(size: float, seed: int) -> None:
+    """φ(m + u) by its values, and rounding errors set to zero: here all orders but the highest and the first."""
+    m = np.random.default_rng(seed).uniform(0.5, 3.0)
+    s = np.polynomial.Polynomial([0.0, 0.7, 0.0, 0.0, 2.0])(np.polynomial.Polynomial([-m, 1.0])).coef
+    centre, r = centred(size * s)
+    assert centre == pytest.approx(m, rel=1e-12)
+    np.testing.assert_allclose(r, size * np.array([0.0, 0.7, 0.0, 0.0, 2.0]), rtol=1e-6)
+    assert (r != 0).tolist() == [False, True, False, False, True]
+
+
+def test_one_unit_is_independent() -> None:
+    assert _independent(wl.Network([[1e-9], [2e-9]]))

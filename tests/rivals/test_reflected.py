@@ -18,7 +18,7 @@ from weightlift.identifiability import reflect
 from weightlift.network import Network
 from weightlift.risk import Students
 from weightlift.rivals import Outcome
-from weightlift.rivals.reflected import ReflectionProducts, _nearest
+from weightlift.rivals.reflected import ReflectionProducts, _nearest, _suspects, small_sums
 
 
 def test_a_nearly_linear_sigmoid_unit_takes_up_the_constant_of_anothers_reflection(seed: int) -> None:
@@ -89,3 +89,84 @@ def test_of_many_sets_the_nearest_are_reflected(limits: Callable[..., None], see
     assert {tuple(np.flatnonzero(row).tolist()) for row in few} == {
         s for size in range(1, 5) for s in itertools.combinations(range(4), size)
     }
+
+
+@pytest.mark.parametrize("k", [5, 12])
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_sets_of_small_sums_are_all_found(k: int, scale: float, seed: int) -> None:
+    """By brute force over all sets, of which some are planted at four fifths and five quarters of the size."""
+    rng = np.random.default_rng(seed)
+    P = rng.standard_normal((30, k))
+    for last, others, share in ((0, [1, 2], 0.8), (3, [4], 1.25)):
+        change = rng.standard_normal(30)
+        P[:, last] = -P[:, others].sum(axis=1) + share * 1e-3 * change / np.linalg.norm(change)
+    P *= scale
+    sets = (np.arange(1, 2**k)[:, None] >> np.arange(k) & 1).astype(bool)
+    expected = {tuple(f) for f in sets if np.linalg.norm(P @ f) <= 1e-3 * scale}
+    found = small_sums(P.T @ P, 1e-3 * scale)
+    assert found is not None
+    assert {tuple(f) for f in found.astype(bool)} == expected
+    assert len(expected) == 1
+
+
+def test_too_many_small_sums_are_not_listed() -> None:
+    found = small_sums(np.zeros((5, 5)), 1.0)
+    assert found is not None
+    assert len(found) == 31
+    assert small_sums(np.zeros((6, 6)), 1.0) is None
+    assert small_sums(1e-9 * np.eye(12), 1.0) is None
+
+
+@pytest.mark.parametrize("activation", ["softplus", "squared_relu", "sigmoid"])
+def test_products_with_weights(activation: str, seed: int) -> None:
+    """P, PᵀWJ and Σ w y² from whole matrices; p by the reflection itself."""
+    rng = np.random.default_rng(seed)
+    net = Network(rng.standard_normal((3, 2)), [1.0, -0.6], 0.3 * rng.standard_normal(2), 0.0, activation)
+    X, y, w = rng.standard_normal((40, 3)), 2.0 + rng.standard_normal(40), rng.uniform(0.1, 3.0, 40)
+    gauge = Gauge.of(net, bias=True, offset=False)
+    net = gauge.network
+    P = net.a * (net.activation(-(X @ net.W + net.b)) * net.activation.reflection[0] - net.activation(X @ net.W + net.b))
+    students = Students.of(net)
+    J = np.asarray(gauge.jacobian(X, students.preactivations(X), students))
+    square, cross, energy = samples.open(X, y, sample_weight=w).fold(ReflectionProducts(gauge))
+    np.testing.assert_allclose(square, P.T @ (w[:, None] * P), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(np.abs(cross), np.abs(P.T @ (w[:, None] * J)), rtol=1e-9, atol=1e-11)
+    assert float(energy) == pytest.approx(float(w @ y**2), rel=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e3])
+def test_a_constant_is_suspect_where_the_least_unit_may_hide_it(scale: float, seed: int) -> None:
+    """A reflected sigmoid unit leaves its output weight: suspect if a nearly linear unit undoes it to 1e-3 of ‖y‖."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((100, 2))
+    seen = set()
+    for slope in np.geomspace(1e-3, 1.0, 13):
+        W = np.array([[1.0, slope, 0.5], [-0.7, 0.3 * slope, 1.0]])
+        net = Network(W, scale * np.array([1.5, 0.9 / slope, -0.8]), activation="sigmoid")
+        y = net.predict(X)
+        gauge, source = Gauge.of(net, bias=False, offset=False), samples.open(X, y)
+        students = Students.of(net)
+        J = np.asarray(gauge.jacobian(X, students.preactivations(X), students))
+        measured = np.abs(net.a).min() * _off(J) / (1e-3 * np.linalg.norm(y))
+        if 0.8 < measured < 1.25:
+            continue
+        suspects = _suspects(source, Information.of(source, gauge))
+        assert suspects is not None
+        assert suspects.tolist() == ([[False, False, True]] if measured < 1 else [])
+        seen.add(measured < 1)
+    assert seen == {True, False}
+    assert not len(_suspects(source, Information.of(source, Gauge.of(net, bias=False, offset=True))))  # c takes it up
+
+
+def _off(J: np.ndarray) -> float:
+    """How far the constant one is from the range of J."""
+    Q = np.linalg.qr(J / np.linalg.norm(J, axis=0))[0]
+    return float(np.linalg.norm(np.ones(len(J)) - Q @ (Q.T @ np.ones(len(J)))))
+
+
+def test_as_many_sets_as_memory_allows(limits: Callable[..., None]) -> None:
+    """All of five units, 31 of 32; the five nearest where normal equations of so many fit."""
+    gauge = Gauge.of(wl.Network(np.random.default_rng(0).normal(size=(3, 5))), bias=False, offset=False)
+    assert len(_nearest(gauge)) == 31
+    limits("weightlift.rivals.reflected", memory=5 * gauge.size**2)
+    assert len(_nearest(gauge)) == 5

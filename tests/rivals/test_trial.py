@@ -7,15 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.stats import norm
+from tests.rivals.instances import ONE, TWO, clustered, exchangeable
 
 import weightlift as wl
 from weightlift import samples
 from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.rows import Agreement
 from weightlift.identifiability import reflect
 from weightlift.refinement.gauss_newton import gauss_newton
 from weightlift.risk import Students
 from weightlift.rivals.limits import LIMITS
-from weightlift.rivals.trial import Bar, after_a_step, reach_of_some, stay
+from weightlift.rivals.trial import Bar, after_a_step, agree, below, changed, named, reach_of_some, squared_error, stay
 
 
 @pytest.mark.parametrize("activation", ["relu", "softplus", "squared_relu"])
@@ -37,6 +39,90 @@ def test_what_a_step_leaves_is_the_linear_least_squares(activation: str, seed: i
     found, moved = after_a_step(samples.open(X, y), gauge, [start], own + 2.0)
     assert found == pytest.approx([(left - own) / 2.0], rel=1e-8)
     np.testing.assert_allclose(gauge.free.pack(moved)[0], gauge.free.pack(students)[0] - step, rtol=1e-6, atol=1e-9)
+
+
+def test_a_step_is_held_against_what_rounding_may_leave(seed: int) -> None:
+    """At a ceiling of the network's own Σ w r² the measure is Σ w y², of which a shift may undo 1e-3, and its square stays."""
+    rng = np.random.default_rng(seed)
+    net = wl.Network(rng.standard_normal((3, 2)), [1.0, -1.0], [0.3, -0.2], 0.9)
+    X, w = rng.standard_normal((100, 3)), rng.uniform(0.2, 3.0, 100)
+    y = net.predict(X) + 0.1 * rng.standard_normal(100)
+    gauge, source = Gauge.of(net, bias=True, offset=True), samples.open(X, y, sample_weight=w)
+    own, start = squared_error(source, net), reflect(net, np.array([True, False]), offset=True)
+    assert own == pytest.approx(float(w @ (net.predict(X) - y) ** 2), rel=1e-12)
+    measure = 1e-6 * float(w @ y**2) / LIMITS.reach
+    (apart,), _ = after_a_step(source, gauge, [start], own + 3.0 * measure)
+    (least,), _ = after_a_step(source, gauge, [start], own)
+    (below_it,), _ = after_a_step(source, gauge, [start], own + measure / 3.0)
+    assert least == pytest.approx(3.0 * apart, rel=1e-6)
+    assert below_it == pytest.approx(least, rel=1e-6)
+
+
+def test_other_units_agree_to_a_thousand_rounding_bounds() -> None:
+    X = clustered(0)
+    y, gauge = ONE.predict(X), Gauge.of(ONE, bias=False, offset=False)
+    source = samples.open(X, y)
+    assert agree(source, gauge, TWO)
+    assert not agree(source, gauge, ONE)  # no other units
+    worst = float(source.fold(Agreement(replace(TWO, c=1e-9)))[0]) / 1e-9  # rounding bounds for one
+    for bounds, expected in ((300.0, True), (3000.0, False)):
+        assert agree(source, gauge, replace(TWO, c=bounds / worst)) == expected
+
+
+def test_of_proposals_the_rival_stays_with_its_units(seed: int) -> None:
+    """On rows of which a part is looked at first: not what comes back to the network, nor what is far."""
+    one, other, X = exchangeable("tanh", seed, 5000)
+    rng = np.random.default_rng(seed)
+    w = rng.uniform(0.5, 2.0, len(X))
+    source = samples.open(X, one.predict(X) + 0.01 * rng.standard_normal(len(X)), sample_weight=w)
+    gauge = Gauge.of(gauss_newton(source, one, free="Wab").network, bias=True, offset=False)
+    far = [replace(one, W=rng.standard_normal((3, 2)), b=rng.standard_normal(2), a=np.array([3.0, -2.0])) for _ in range(9)]
+    proposals = [((9, 8), net) for net in far]
+    proposals[4] = ((7, 6), replace(one, W=one.W + 0.02))
+    proposals.insert(3, ((1, 0), replace(other, W=other.W + 0.01)))
+    own = squared_error(source, gauge.network)
+    (found,) = below(source, gauge, proposals, Bar(own + 60 * 1e-4))
+    assert found[0] == (1, 0)
+    assert found[1].equivalent(other, 0.05)
+    assert not below(source, gauge, proposals, Bar(0.9 * own))
+    assert not below(source, gauge, [], Bar(2.0 * own))
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+def test_units_that_a_rival_does_not_have(activation: str, seed: int) -> None:
+    """Within 1e-6 of some unit of the rival's, in any order; tanh and its mirror image are one, and of ReLU (ta, w/t) is."""
+    rng = np.random.default_rng(seed)
+    net = wl.Network(rng.standard_normal((3, 3)), [1.0, -1.0, 0.5], rng.standard_normal(3), activation=activation)
+    gauge = Gauge.of(net, bias=True, offset=False)
+    t = np.full(3, 2.0) if activation == "relu" else np.array([-1.0, 1.0, -1.0])
+    order = [2, 0, 1]
+    for change, expected in ((3e-7, ()), (3e-6, (1,)), (0.5, (1,))):
+        W, b = net.W.copy(), net.b.copy()
+        size = np.hypot(np.linalg.norm(W[:, 1]), b[1]) if activation == "tanh" else np.linalg.norm(np.append(W[:, 1], b[1]))
+        b[1] += change * size
+        rival = wl.Network((W * t)[:, order], (net.a / t)[order], (b * t)[order], activation=activation)
+        assert changed(gauge, [net, rival]) == expected
+    lost = replace(net, a=net.a * [1.0, 1.0, -1.0])
+    assert changed(gauge, [lost]) == (2,)
+
+
+def test_units_are_named_by_their_numbers() -> None:
+    gauge = Gauge.of(wl.Network(np.eye(3)), bias=False, offset=False, numbers=[4, 5, 9])
+    assert [named(gauge, units) for units in ((), (1,), (0, 2), (2, 0, 1))] == [
+        "the offset",
+        "unit 5",
+        "units 4 and 9",
+        "units 9, 4 and 5",
+    ]
+
+
+def test_reach_on_some_rows_is_ten_standard_deviations_more(seed: int) -> None:
+    """Σ w (D² + 2Dr) on a share s has the variance 4σ² s R beside its mean s R; in margins there, s times those on all."""
+    rng = np.random.default_rng(seed)
+    own, margin, total, share, reach = *rng.uniform(1.0, 50.0, 3), rng.uniform(0.01, 0.5), rng.uniform(2.0, 20.0)
+    deviation = np.sqrt(4 * own / total * share * reach * margin) / (share * margin)
+    found = reach_of_some(own, own + margin, total, share * total, reach)
+    assert found == pytest.approx(reach + 10.0 * deviation, rel=1e-9)
 
 
 def test_a_rival_that_is_near_on_all_rows_is_within_reach_on_some(seed: int) -> None:

@@ -120,5 +120,6 @@ def identity(phi: Activation, biased: bool = True) -> tuple[float, float] | None
         far = np.array([(alpha, beta) for alpha in (-1.0, 1.0) for beta in np.arange(-LIMITS.shift, LIMITS.shift, 0.1)])
         starts = np.vstack([starts, far[np.argsort(np.apply_along_axis(gap, -1, far), kind="stable")[:12]]])
     fits = [minimize(gap, start, method="Nelder-Mead", options={"xatol": 1e-12, "fatol": 1e-14}) for start in starts]
-    best = min(fits, key=lambda fit: float(fit.fun))
-    return (float(best.x[0]), float(best.x[1]) if biased else 0.0) if best.fun <= LIMITS.flat else None
+    found = [fit for fit in fits if fit.fun <= LIMITS.flat]
+    best = min(found, key=lambda fit: (round(abs(float(fit.x[1])), 6), fit.fun), default=None)  # not a multiple of a period
+    return None if best is None else (float(best.x[0]), float(best.x[1]) if biased else 0.0)

@@ -103,8 +103,9 @@ def touching(x: np.ndarray, polynomials: np.ndarray, degree: int) -> int:
             for place in range(degree):
                 normals[:, at[place]] += coefficients * np.prod(row[at[:place] + at[place + 1 :]])
         size = np.linalg.norm(normals, axis=1)
-        normals = normals[size > LIMITS.same * size.max(initial=0.0)]
-        off = np.abs(x @ normals.T) / np.linalg.norm(normals, axis=1)
+        kept = size > LIMITS.same * size.max(initial=0.0)
+        normals = normals[kept] / size[kept, None]
+        off = np.abs(x @ normals.T)
         rows = int(np.sum((off <= LIMITS.same * np.linalg.norm(x, axis=1)[:, None]).all(axis=1)))
         most = max(most, rows - x.shape[1] + int(np.linalg.matrix_rank(normals, LIMITS.same)))
     return most

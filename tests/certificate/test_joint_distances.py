@@ -1,0 +1,53 @@
+"""Distances of units of several outputs: relative, in regions, and up to what changes no value."""
+
+import numpy as np
+import pytest
+
+from weightlift.certificate.joint_distances import joint_distances
+from weightlift.network import Network
+
+
+def network(W, A, b, activation="tanh"):
+    return Network(np.array(W, dtype=float), np.array(A, dtype=float), np.array(b, dtype=float), np.zeros(2), activation)
+
+
+def test_distances_are_in_units_of_the_precision():
+    """The larger of the relative distances of (w, b) and of a, of units of lengths 5 and 0.1."""
+    one = network([[3.0, 0.1], [4.0, 0.0]], [[0.2, 0.0], [6.0, 8.0]], [0.0, 0.0])
+    other = network([[3.0, 0.1], [4.1, 0.0]], [[0.2, 0.05], [6.0, 8.3]], [0.0, 0.002])
+    found = joint_distances(one, other, np.array([1e-2, 0.5]), None)
+    np.testing.assert_allclose(np.diagonal(found), [0.25 / 1e-2, 0.03 / 0.5], rtol=1e-12)
+    off = np.linalg.norm([2.9, 4.0, -0.002]) / 5.0, np.linalg.norm([5.8, 8.3]) / 0.2
+    assert found[0, 1] == pytest.approx(max(off) / 1e-2, rel=1e-12)
+
+
+def test_homogeneous_units_are_scaled_to_each_other():
+    """(tw, tb, a/t²) is the same unit; one that points to the other side is none."""
+    one = network([[3.0], [4.0]], [[0.2, -1.0]], [0.5], "squared_relu")
+    same = network([[6.0], [8.0]], [[0.05, -0.25]], [1.0], "squared_relu")
+    assert joint_distances(one, same, np.array([1e-3]), None) == pytest.approx(0.0, abs=1e-9)
+    opposite = network([[-3.0], [-4.0]], [[0.2, -1.0]], [-0.5], "squared_relu")
+    assert joint_distances(one, opposite, np.array([1e-3]), None)[0, 0] == np.inf
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_distances_in_regions_are_those_of_mahalanobis(bias, seed):
+    """(δᵀR⁻¹δ)^½, the least of several regions, of parameters of sizes far from each other."""
+    rng = np.random.default_rng(seed)
+    one = network(rng.normal(size=(2, 1)), rng.normal(size=(1, 2)), [0.3 * bias])
+    size = np.array([1e-3, 10.0, 1.0, 1e2, 1e-2])[: 4 + bias]
+    delta = size * rng.normal(size=4 + bias)
+    other = network(one.W + delta[:2, None], one.A + delta[None, -2:], one.b + (delta[2] if bias else 0.0))
+    roots = rng.normal(size=(3, 4 + bias, 4 + bias))
+    regions = (roots @ np.swapaxes(roots, 1, 2)) * np.outer(size, size)
+    expected = min(np.sqrt(delta @ np.linalg.solve(R, delta)) for R in regions)
+    found = joint_distances(one, other, np.array([1.0]), regions[:, None])
+    assert found[0, 0] == pytest.approx(expected, rel=1e-6)
+    if not bias:
+        moved = network(other.W, other.A, [0.1])
+        assert joint_distances(one, moved, np.array([1.0]), regions[:, None])[0, 0] == np.inf
+
+
+def test_other_outputs_are_other_units():
+    one = network([[1.0], [0.0]], [[1.0, 2.0]], [0.0])
+    assert joint_distances(one, Network([[1.0], [0.0]], [[1.0]], [0.0]), np.ones(1), None).tolist() == [[np.inf]]
