@@ -181,6 +181,18 @@ def matmul_transposed(A: Array, B: Array) -> Array:
     return xp.matmul(xp.matrix_transpose(A), B)
 
 
+def matmul_upper(A: Array, U: np.ndarray) -> Array:
+    """A U for A (m, p) and U (p, r) of the host: half the work where U is upper triangular, and A on the host too."""
+    xp = array_namespace(A)
+    if isinstance(A, np.ndarray) and U.shape[0] == U.shape[1] >= 4 * PANEL:
+        from scipy.linalg import bandwidth
+        from scipy.linalg.blas import dtrmm
+
+        if bandwidth(U)[0] == 0:
+            return np.asarray(dtrmm(1.0, U.T, A.T, lower=1).T)
+    return xp.matmul(A, as_like(U, A))
+
+
 def weighted_gram(A: Array, g: Array) -> Array:
     """Aᵀ diag(g) A for A (m, p): on a host in panels of the upper triangle, five eighths of the full product.
 

@@ -43,9 +43,8 @@ def test_agreement_is_the_largest_residual_over_its_bound() -> None:
     y[5] += 1e-3
     w = np.where(np.arange(40) < 3, 0.0, 2.0)
     y[0] = 9.0
-    level, residual, _, count, error, rss, squares, total = (
-        float(v) for v in samples.open(X, y, sample_weight=w).fold(Agreement(net))
-    )
+    *sums, sizes = samples.open(X, y, sample_weight=w).fold(Agreement(net))
+    level, residual, _, count, error, rss, squares, total = map(float, sums)
     B = bound(net, X, y)
     r = np.abs(net.predict(X) - y)
     assert residual == pytest.approx(1e-3, rel=1e-9)
@@ -54,6 +53,8 @@ def test_agreement_is_the_largest_residual_over_its_bound() -> None:
     assert error == pytest.approx(float((w * (r + B) ** 2).sum()))
     assert rss == pytest.approx(float((w * r**2).sum()))
     assert (squares, total) == pytest.approx((4 * 37, float((w * y**2).sum())))
+    parts = net.a * net.activation(X @ net.W + net.b)
+    np.testing.assert_allclose(sizes, w @ parts**2, rtol=1e-12)
 
 
 def test_distinct_rows_are_counted_across_blocks(monkeypatch: pytest.MonkeyPatch) -> None:

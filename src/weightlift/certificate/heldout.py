@@ -34,7 +34,7 @@ class HeldOut:
     def of(cls, heldout: Samples | None, fitted: Samples, network: Network, *, bias: bool) -> HeldOut:
         if heldout is None or not heldout.n:
             return cls()
-        level, _, _, _, _, square, _, _ = (float(v) for v in heldout.fold(Agreement(network)))
+        level, square = (float(v) for v in heldout.fold(Agreement(network))[:6:5])
         draws = Draws(bool(network.activation.degree) and not bias)
         return cls(fresh_rows(heldout, fitted, draws), level, square / max(heldout.total, TINY))
 

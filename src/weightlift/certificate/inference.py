@@ -82,7 +82,7 @@ def inference(
     columns, inflation, spread = columns_of(samples), variance_inflation(samples), target_spread(samples)
     normal = network.normalized()
     standard = Standard.of(samples, bias=bias)
-    samples, gauge = samples.map(standard).persist(), Gauge.of(standard.network(normal), bias=bias, offset=offset)
+    samples, gauge = standard.rows(samples), Gauge.of(standard.network(normal), bias=bias, offset=offset)
     rows = float(samples.fold(Agreement(gauge.network))[3])
     n, p = int(rows), gauge.size
     if n <= p:

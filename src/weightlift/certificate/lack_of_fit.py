@@ -11,14 +11,14 @@ it open on which side of the level p is, there are eight times as many, of seven
 A further unit s·g, g of root mean square one, is found when s maxⱼ |⟨ψⱼ, g⟩|/‖ψⱼ‖ exceeds the critical value by `power`
 standard deviations; the detection limit is the least s that does for every one of a batch of random g that are not nearly
 parallel to a unit. Those that are stand for two units that the fit took for one, and count at most as large as the unit itself.
-Cost  one pass, O(n (p (p + m + u) + m u)) for m test columns and u probes, however many draws; one more, O(n p (p + m)), where
-      p is near the level, for one right fit in 25.
+Cost  one pass, O(n p (p + m) + n' u (p + m)) for m test columns and u probes, however many draws; one more, O(n p (p + m)),
+      where p is near the level, for one right fit in 25. What is seen of probes is a ratio of averages, and n' rows tell it.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -31,7 +31,6 @@ from weightlift.evidence.information import Information
 from weightlift.evidence.rows import double
 from weightlift.namespaces import Array, array_namespace, as_like, matmul_transposed, to_numpy
 from weightlift.network import Network
-from weightlift.risk import Students
 from weightlift.samples import Block, Covariance, Samples, Sums
 
 ANGLES = np.deg2rad([4.0, 8.0, 12.0, 18.0, 26.0])  # of nearly parallel probes; arccos 0.9 is 26°
@@ -59,7 +58,9 @@ def lack_of_fit(samples: Samples, information: Information, n_rows: float, *, rn
     features, probes, near = choose_units(samples, gauge, rng)
     g, k = probes.n_units, gauge.network.n_units
     products = FitProducts(information, (features, probes, near), int(rng.integers(2**31)))
-    columns = _Columns.of(samples, products)
+    some, known = _to_be_seen_on(samples, information)
+    shown = _Columns.of(some, replace(products, information=known))
+    columns = shown if some is samples else _Columns.of(samples, replace(products, units=(features,)))
     own, drawn = columns.products()
     draws, statistic = drawn.max(axis=1, initial=0.0), float(own.max(initial=0.0))
     p_value = (1 + int((draws >= statistic).sum())) / (1 + len(draws))
@@ -70,10 +71,11 @@ def lack_of_fit(samples: Samples, information: Information, n_rows: float, *, rn
     leverage, outlier, fourth, square = columns.numbers
     noise = math.sqrt(square / max(n_rows - gauge.size, 1.0))
     critical = float(np.sort(draws)[-max(1, int(LIMITS.level * (1 + len(draws))))]) + LIMITS.power * noise
-    seen, lengths = columns.seen(), np.sqrt(columns.squares[len(columns.cross) :])
+    scale = math.sqrt(samples.total / some.total)
+    seen, lengths = scale * shown.seen(), scale * np.sqrt(shown.squares[len(shown.cross) :])
     amounts = np.where(seen > 0, critical / np.where(seen > 0, seen, 1.0), np.inf)  # of each probe, as it is
     sizes = np.sqrt(to_numpy(samples.fold(UnitSquares(gauge))[0]))
-    shifts = information.half_inverse @ columns.onto[:, len(columns.cross) :]
+    shifts = known.half_inverse @ shown.onto[:, len(shown.cross) :]
     acting = (lengths[:g] > 0) & np.isfinite(amounts[:g])
     limit = float(np.max(amounts[:g][acting] * lengths[:g][acting], initial=0.0)) / math.sqrt(samples.total)
     most = np.repeat(sizes, len(ANGLES)) / np.maximum(lengths[g:], TINY)
@@ -88,6 +90,18 @@ def lack_of_fit(samples: Samples, information: Information, n_rows: float, *, rn
         float(n_rows * fourth / max(square, TINY) ** 2 - 3.0),
         columns.meat,
     )
+
+
+def _to_be_seen_on(samples: Samples, information: Information) -> tuple[Samples, Information]:
+    """The rows on which probes are compared with the test columns, all or so many that ratios are known to 2 %, and JᵀJ there:
+    what is left of a nearly parallel probe off J is far less than the chance of a sample in the products."""
+    gauge = information.gauge
+    share = max(LIMITS.seen_rows[0], LIMITS.seen_rows[1] * gauge.size) / samples.n
+    if share > 0.5:
+        return samples, information
+    some = samples.split(share, 1.0 - share, seed=0)[0].persist()
+    known = Information.of(some, gauge)
+    return (some, known) if known.full_rank else (samples, information)
 
 
 def choose_units(samples: Samples, gauge: Gauge, rng: np.random.Generator) -> tuple[Network, Network, Network]:
@@ -136,8 +150,8 @@ def _near(own: np.ndarray, directions: np.ndarray) -> np.ndarray:
 
 def values_of(network: Network, X: Array) -> Array:
     """φ(zᵢ) (m, k)."""
-    students = Students.of(network).like(X)
-    return students.activation(students.preactivations(X))[:, 0, :]
+    z = array_namespace(X).matmul(X, as_like(network.W, X))
+    return network.activation(z + as_like(network.b, X) if network.b.any() else z)
 
 
 def feature_columns(features: Network, X: Array) -> Array:
@@ -153,7 +167,7 @@ class FitProducts:
     that the test asks for; see `_Columns`. r is the residual at the minimum of the linearised problem."""
 
     information: Information
-    units: tuple[Network, Network, Network]
+    units: tuple[Network, ...]  # the features and, where they are looked at, the probes and nearly parallel ones
     seed: int
 
     @property
@@ -174,8 +188,8 @@ class FitProducts:
         r = _at_minimum(information, rows)
         shaken, cells = r / xp.sqrt(rows.left), cells_of(block, self.seed)
         jackknife = (r / rows.left)[:, None] * rows.white
-        zero = xp.zeros(1, dtype=X.dtype, device=X.device)
-        largest = [xp.max(xp.concat([v, zero])) for v in (rows.leverage, r * r)]
+        squares, zero = r * r, xp.zeros(1, dtype=X.dtype, device=X.device)
+        largest = [xp.max(xp.concat([v, zero])) for v in (rows.leverage, squares)]
         return (
             xp.concat([matmul_transposed(rows.white, V), matmul_transposed(rows.white, U)], axis=1),
             matmul_transposed(V, U),
@@ -185,7 +199,7 @@ class FitProducts:
             sums_over_cells(cells, shaken, V),
             sums_over_cells(cells, shaken, rows.white),
             matmul_transposed(jackknife, jackknife),
-            xp.stack([*largest, xp.sum(r**4), xp.sum(r**2)]),
+            xp.stack([*largest, xp.sum(squares * squares), xp.sum(squares)]),
         )
 
     def merge(self, left: Sums, right: Sums) -> Sums:

@@ -10,7 +10,7 @@ c < 1, then by homogeneity ‖δ‖_H ≤ e/(1 − c). Computed with an inverse 
 kinks, rows within the box's reach of one are left out, so that ReLU has Δ = 0.
 
 That the truth is in the box is what `rivals` are for; that there is one, up to E, is assumed.
-Cost  two passes, O(n d k), beside JᵀJ.
+Cost  one pass, O(n d k), beside JᵀJ; where rows are left out three, and JᵀJ again.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from weightlift.activations import Activation
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.statement import Kind, Statement, Topic, named
 from weightlift.evidence.gauge import Gauge
@@ -51,14 +52,15 @@ def precision_of(samples: Samples, information: Information, error: float) -> Pr
     coarse = float(np.max(before[np.isfinite(before)], initial=0.0))
     times = float(np.clip(LIMITS.precision / coarse, *LIMITS.box)) if coarse > 0 else 1.0
     clear, box = samples, Box.of(information, times * error)
-    if gauge.network.activation.kinks and float(samples.fold(near := Near(box))[0]):
-        clear = samples.map(near.without)
+    square, near = (float(v) for v in samples.fold(Changes(box)))
+    if near:
+        clear = samples.map(Near(box).without)
         information = Information.of(clear, gauge)
         sizes = gauge.relative_sizes(blocks := information.unit_inverses())
         box = Box.of(information, times * error)
-    change = math.sqrt(float(clear.fold(Changes(box))[0]))
+        square = float(clear.fold(Changes(box))[0])
     inexact = gauge.size * EPS * min(information.condition, MAX_CONDITION)
-    contraction = change / max(times * error, np.finfo(float).tiny) + inexact
+    contraction = math.sqrt(square) / max(times * error, np.finfo(float).tiny) + inexact
     size = error / (1.0 - contraction) if contraction < 1.0 else math.inf
     relative = size * sizes
     relative[list(undetermined(information))] = math.inf
@@ -117,24 +119,16 @@ class UnitRegions:
         inputs = xp.concat([X, one], axis=1)[:, : self.regions.shape[-1]]
         columns = []
         for i in range(self.network.n_units):
-            squares = [xp.sum(xp.matmul(inputs, as_like(R[i], X)) * inputs, axis=1) for R in self.regions]
+            squares = [xp.vecdot(xp.matmul(inputs, as_like(R[i], X)), inputs) for R in self.regions]
             columns.append(xp.sqrt(xp.max(xp.stack([xp.abs(s) for s in squares]), axis=0)))
         return xp.stack(columns, axis=1), None
 
 
 @dataclass(frozen=True, eq=False)
 class Near:
-    """The number of rows on which a unit within reach has its kink; `without` sets their weights to zero."""
+    """Rows on which a unit within reach has its kink; `without` sets their weights to zero."""
 
     box: Box | UnitRegions
-
-    @property
-    def floats_per_row(self) -> int:
-        return 6 * self.box.network.n_units + 2 * self.box.network.n_inputs
-
-    def __call__(self, block: Block) -> Sums:
-        xp = array_namespace(block.X)
-        return (xp.sum(xp.astype(self._on(block), xp.float64)),)
 
     def without(self, block: Block) -> Block:
         xp = array_namespace(block.X)
@@ -144,16 +138,18 @@ class Near:
     def _on(self, block: Block) -> Array:
         """(m,)"""
         xp = array_namespace(block.X)
-        gaps, reach = kink_gaps(xp.astype(block.X, xp.float64, copy=False), self.box)
-        return xp.any(gaps <= reach, axis=1)
+        X, net = xp.astype(block.X, xp.float64, copy=False), self.box.network
+        gaps = kink_gaps(xp.matmul(X, as_like(net.W, X)) + as_like(net.b, X), net.activation)
+        return xp.any(gaps <= self.box.unit_radii(X)[0], axis=1)
 
 
-def kink_gaps(X: Array, box: Box | UnitRegions) -> tuple[Array, Array]:
-    """|zᵢ − kink| of the nearest kink, and what it may change by: (m, k) both."""
-    xp, net = array_namespace(X), box.network
-    z = xp.matmul(X, as_like(net.W, X)) + as_like(net.b, X)
-    gaps = [xp.abs(z - kink) for kink in net.activation.kinks]
-    return xp.min(xp.stack(gaps), axis=0), box.unit_radii(X)[0]
+def kink_gaps(z: Array, activation: Activation) -> Array:
+    """|zᵢ − kink| of the nearest kink."""
+    xp, (first, *others) = array_namespace(z), activation.kinks
+    gaps = xp.abs(z - first)
+    for kink in others:
+        gaps = xp.minimum(gaps, xp.abs(z - kink))
+    return gaps
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,8 +166,9 @@ class NearSquares:
     def __call__(self, block: Block) -> Sums:
         X, _, w = double(block)
         xp = array_namespace(X)
-        gaps, reach = kink_gaps(X, self.reach)
-        sizes = as_like(np.linalg.norm(self.reach.network.A, axis=1), X) * gaps
+        net, (reach, _) = self.reach.network, self.reach.unit_radii(X)
+        gaps = kink_gaps(xp.matmul(X, as_like(net.W, X)) + as_like(net.b, X), net.activation)
+        sizes = as_like(np.linalg.norm(net.A, axis=1), X) * gaps
         return (xp.sum(w[:, None] * xp.where(gaps <= reach, sizes * sizes, xp.zeros_like(sizes)), axis=0),)
 
 
@@ -208,7 +205,7 @@ def on_sides(
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """Σ w (Δρ)²: the change of J on the box, applied to the box itself.
+    """Σ w (Δρ)²: the change of J on the box, applied to the box itself; and the number of rows with a kink within reach.
 
     Between two places where φ′ turns it is monotone, so that its change is largest at an end or at such a place within reach;
     that of φ is at most the largest |φ′| times the reach. Where the places are not known, twice the larger change at the ends
@@ -236,7 +233,9 @@ class Changes:
             bend = xp.where(xp.abs(z - turn) <= reach, xp.maximum(bend, there), bend)
         bend = 2.0 * bend if phi.turns is None else bend
         row = xp.sum((a * bend + 2.0 * of_a * (xp.abs(slope) + bend)) * reach, axis=1)
-        return (xp.sum(w * row * row),)
+        kinks = self.box.gauge.network.activation.kinks
+        near = xp.any(kink_gaps(z, phi) <= reach, axis=1) if kinks else xp.zeros_like(w)
+        return xp.sum(w * row * row), xp.sum(xp.astype(near, xp.float64))
 
 
 def hardly_determined(units: Iterable[int], relative: float) -> str:

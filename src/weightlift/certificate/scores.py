@@ -17,7 +17,7 @@ import numpy as np
 
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.rows import SKETCH, Directions, double, rounded_keys
-from weightlift.namespaces import Array, array_namespace, as_like, matmul_transposed, to_numpy
+from weightlift.namespaces import Array, array_namespace, matmul_transposed, matmul_upper, to_numpy
 from weightlift.risk import Students
 from weightlift.samples import Block, Sums
 
@@ -42,7 +42,8 @@ class WhiteRows:
         z = students.preactivations(X)
         root = xp.sqrt(w)
         r = root * students.residuals(students.activation(z), y)[:, 0]
-        white = xp.matmul(root[:, None] * gauge.jacobian(X, z, students), as_like(half_inverse, X))
+        J = gauge.jacobian(X, z, students)
+        white = matmul_upper(J if block.w is None else root[:, None] * J, half_inverse)
         leverage = xp.sum(white**2, axis=1)
         left = 1.0 - xp.where(leverage < LARGEST_LEVERAGE, leverage, LARGEST_LEVERAGE + 0.0 * leverage)
         return cls(root, r, white, leverage, left)

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dtrtri
 
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.scores import WhiteRows
@@ -171,6 +172,11 @@ def _difference(C: np.ndarray, left: np.ndarray, right: np.ndarray, t: float) ->
 
 
 def wald(delta: np.ndarray, covariance: np.ndarray) -> float:
+    """δᵀC⁻¹δ, eigenvalues of the correlations taken as 1e-12 at least; by Cholesky where ‖L⁻¹‖_F² bounds them from below."""
     scale = np.sqrt(np.maximum(np.diagonal(covariance), TINY))
-    values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
+    correlations = covariance / np.outer(scale, scale)
+    L, info = dpotrf(correlations, lower=1)
+    if info == 0 and np.sum((inverse := np.tril(dtrtri(L, lower=1)[0])) ** 2) <= 1e12:
+        return float(np.sum((inverse @ (delta / scale)) ** 2))
+    values, vectors = np.linalg.eigh(correlations)
     return float((((vectors.T @ (delta / scale)) ** 2) / np.maximum(values, 1e-12)).sum())

@@ -39,6 +39,11 @@ class Standard:
         xp = array_namespace(block.X)
         return self._map(replace(block, X=xp.astype(block.X, xp.float64, copy=False)))
 
+    def rows(self, samples: Samples) -> Samples:
+        """The rows in standard inputs, where they are kept; those that are standard in float64 already stay as they are."""
+        same = not self.mean.any() and (self.scale == 1.0).all() and samples.dtype == samples.xp.float64
+        return (samples if same else samples.map(self)).persist()
+
     def network(self, network: Network) -> Network:
         """The network as a function of x̃."""
         return self._map.on_network(network)

@@ -30,7 +30,6 @@ from weightlift.certificate.classes import assumptions, of_width, symmetries
 from weightlift.certificate.confirmation import confirmed
 from weightlift.certificate.heldout import HeldOut
 from weightlift.certificate.joint import certify_joint
-from weightlift.certificate.lack_of_fit import UnitSquares
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.noise import NoisyFit, examine_noise
 from weightlift.certificate.precision import (
@@ -122,7 +121,8 @@ def certify(
     with np.errstate(all="ignore"):  # values that overflow are reported, not warned about
         lines = assumptions(network, Model(bias, False, offset))
         blank = Certificate(network, bias, offset, lines, Evidence(), symmetries=symmetries(network))
-        return _Case(blank, samples, HeldOut.of(heldout, samples, network, bias=bias), int(tries), generator(rng)).certificate()
+        gauge, held = Gauge.of(network, bias=bias, offset=offset), HeldOut.of(heldout, samples, network, bias=bias)
+        return _Case(blank, gauge, samples, held, int(tries), generator(rng)).certificate()
 
 
 def _opened(heldout: Samples | tuple[Any, Any]) -> Samples:
@@ -147,17 +147,19 @@ class _Case:
     """A network and its rows; `certificate` adds to what is known already."""
 
     known: Certificate
+    gauge: Gauge  # of the network as it was given
     samples: Samples
     heldout: HeldOut
     tries: int
     rng: np.random.Generator
 
     def certificate(self) -> Certificate:
-        network, bias, offset = self.known.network, self.known.bias, self.known.offset
-        level, residual, _, rows, error, _, squares, energy = (float(v) for v in self.samples.fold(Agreement(network)))
-        told = self.samples if bias else self.samples.map(Directions(network.activation))
+        network, gauge = self.known.network, self.gauge
+        *sums, sizes = (to_numpy(v) for v in self.samples.fold(Agreement(network)))
+        level, residual, _, rows, error, _, squares, energy = map(float, sums)
+        told = self.samples if gauge.free.b else self.samples.map(Directions(network.activation))
         distinct, _ = count_distinct(told.fold(DistinctRows(targets=False)))
-        p = Gauge.of(network, bias=bias, offset=offset).size
+        p = gauge.size
         this = self._measured(
             n_rows=int(rows),
             n_distinct=distinct,
@@ -171,7 +173,7 @@ class _Case:
             return this.known
         explained = level <= LIMITS.rounding
         faint = error / LIMITS.precision**2 if explained else 0.0  # a is known to (error/Σ w (a φ)²)^½ at best
-        fewer = _Reduced.of(network, self.samples, bias, offset, faint)
+        fewer = _Reduced.of(network, sizes, faint)
         if fewer.statement is not None:
             this = this._narrowed(len(fewer.kept))._stating(fewer.statement)
         if fewer.network is None:
@@ -184,7 +186,7 @@ class _Case:
     def _of_standard_inputs(self, fewer: _Reduced) -> _Part:
         assert fewer.network is not None
         standard = Standard.of(self.samples, bias=self.known.bias)
-        samples = self.samples.map(standard).persist()
+        samples = standard.rows(self.samples)
         gauge = Gauge.of(standard.network(fewer.network), bias=self.known.bias, offset=self.known.offset, numbers=fewer.kept)
         information = Information.of(samples, gauge)
         condition, least = information.condition, information.least_eigenvalue
@@ -272,7 +274,7 @@ class _Part:
         if not moved <= LIMITS.newton:
             return None
         there = gauge.perturbed(delta[None]).network(0)
-        level, _, _, _, error, *_ = (float(v) for v in self.case.samples.fold(Agreement(self.standard.undo(there))))
+        level, error = (float(v) for v in self.case.samples.fold(Agreement(self.standard.undo(there)))[0:5:4])
         if not level <= LIMITS.rounding:
             return None
         near = replace(gauge, network=there)
@@ -329,7 +331,7 @@ class _Part:
         assert fit.wide_regions is not None
         assert fit.single is not None
         regions, wide = self._raw(fit.regions), self._raw(fit.wide_regions)
-        raw = Gauge.of(case.known.network, bias=case.known.bias, offset=case.known.offset)
+        raw = case.gauge
         kept = self.fewer.kept
         sizes = np.full(raw.network.n_units, np.nan)
         sizes[kept] = np.max([raw.relative_sizes(R[kept], kept) for R in regions], axis=0)
@@ -377,8 +379,7 @@ class _Part:
 
     def _precision(self, regions: np.ndarray, relative: np.ndarray, moved: float) -> _Case:
         """The case with the precision in raw coordinates."""
-        known = self.case.known
-        raw = Gauge.of(known.network, bias=known.bias, offset=known.offset)
+        known, raw = self.case.known, self.case.gauge
         sizes, blocks = np.full(raw.network.n_units, np.nan), self._raw(regions[None])[0]
         sizes[self.fewer.kept] = raw.relative_sizes(blocks[self.fewer.kept], self.fewer.kept) + 2 * moved
         sizes[self.fewer.kept[~np.isfinite(relative)]] = math.inf
@@ -414,10 +415,9 @@ class _Reduced:
     lost: float = 0.0  # (Σ w (a φ)²)^½ of the units that are below rounding errors
 
     @classmethod
-    def of(cls, network: Network, samples: Samples, bias: bool, offset: bool, floor: float) -> _Reduced:
-        """floor: Σ w (a φ)² up to which a unit is not seen."""
+    def of(cls, network: Network, squares: np.ndarray, floor: float) -> _Reduced:
+        """squares: Σ w (a φ)² (k,); floor: up to which a unit is not seen."""
         k = network.n_units
-        squares = to_numpy(samples.fold(UnitSquares(Gauge(network, Gauge.of(network, bias=bias, offset=offset).free)))[0])
         findings = irreducible(network, tol=1e-14, near=1e-14).exact
         unseen = {int(i) for i in np.flatnonzero(~(squares > floor))}
         unseen |= {f.units[0] for f in findings if f.kind is Redundancy.ZERO}

@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 import scipy.linalg
+from scipy.linalg.lapack import dpotrf, dtrtri
 
 from weightlift.evidence.gauge import Gauge
 from weightlift.namespaces import to_numpy
@@ -57,11 +58,8 @@ class Information:
     @cached_property
     def _factor(self) -> np.ndarray | None:
         """L⁻ᵀ with L Lᵀ the matrix with unit diagonal; None where it is not positive definite."""
-        try:
-            L = scipy.linalg.cholesky(self._scaled, lower=True)
-        except np.linalg.LinAlgError:
-            return None
-        return np.asarray(scipy.linalg.solve_triangular(L, np.eye(len(L)), lower=True).T)
+        L, info = dpotrf(self._scaled, lower=1)
+        return np.triu(dtrtri(L, lower=1)[0].T) if info == 0 else None
 
     @cached_property
     def condition(self) -> float:

@@ -37,7 +37,8 @@ def double(block: Block) -> tuple[Array, Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """max |r|/B, max |r|, max B over rows of positive weight; their number; Σ w (|r| + B)², Σ w r², Σ w², Σ w y²."""
+    """max |r|/B, max |r|, max B over rows of positive weight; their number; Σ w (|r| + B)², Σ w r², Σ w², Σ w y²; and
+    Σ w (aᵢ φ(zᵢ))² (k,)."""
 
     network: Network
 
@@ -49,14 +50,14 @@ class Agreement:
         X, y, w = double(block)
         xp = array_namespace(X)
         if X.shape[0] == 0:
-            return (xp.sum(y),) * 8
+            return (*(xp.sum(y),) * 8, xp.zeros(self.network.n_units, dtype=X.dtype, device=X.device))
         students = Students.of(self.network).like(X)
         z = students.preactivations(X)
         values = students.activation(z)
         r = xp.abs(students.residuals(values, y)[:, 0])
         B = rounding_bound(students, X, y, z, values)
         used = xp.astype(w > 0, xp.float64)
-        total = used * (r + B)
+        total, parts = used * (r + B), (students.a * values)[:, 0, :]
         return (
             xp.max(used * r / B),
             xp.max(used * r),
@@ -66,6 +67,7 @@ class Agreement:
             xp.sum(w * r * r),
             xp.sum(w * w),
             xp.sum(w * y * y),
+            xp.matmul(w, parts * parts),
         )
 
     def merge(self, left: Sums, right: Sums) -> Sums:

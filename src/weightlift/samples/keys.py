@@ -11,7 +11,8 @@ import itertools
 import numpy as np
 
 from weightlift.errors import ArgumentError
-from weightlift.namespaces import Array, array_namespace, device, float64_bits
+from weightlift.namespaces import Array, array_namespace, device, float64_bits, on_host, row_ranges
+from weightlift.samples.limits import LIMITS
 
 GAMMA = 0x9E3779B97F4A7C15  # ⌊2⁶⁴/golden ratio⌋, the increment of a Weyl sequence
 MIXING = (  # the masks make the shifts logical
@@ -23,9 +24,17 @@ UNIT = 2.0**-53  # 53 bits of a key become a number in [0, 1)
 
 
 def row_keys(X: Array, y: Array) -> Array:
-    """(m,) int64 keys of the rows (x, y), y (m,) or (m, outputs), values taken as float64."""
+    """(m,) int64 keys of the rows (x, y), y (m,) or (m, outputs), values taken as float64; on a host some rows at a time."""
     xp = array_namespace(X, y)
     targets = y[:, None] if y.ndim == 1 else y
+    m, step = X.shape[0], max(1, LIMITS.hashed_values // (X.shape[1] + targets.shape[1]))
+    if m <= step or not on_host(device(X)):
+        return _row_keys(X, targets)
+    return xp.concat([_row_keys(X[i:j, :], targets[i:j, :]) for i, j in row_ranges(m, step)])
+
+
+def _row_keys(X: Array, targets: Array) -> Array:
+    xp = array_namespace(X, targets)
     rows = xp.concat([xp.astype(X, xp.float64), xp.astype(targets, xp.float64)], axis=1)
     steps = np.array([_signed(GAMMA * (j + 1)) for j in range(rows.shape[1])], dtype=np.int64)
     bits = float64_bits(rows) + xp.asarray(steps, device=device(X))

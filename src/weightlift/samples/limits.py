@@ -12,6 +12,7 @@ class Limits:
     block_bytes: int = 2**23  # more rows, where results of size d² would cost as much as the rows
     device_block_bytes: int = 2**28  # on an accelerator that does not tell its size
     device_share: float = 1 / 32  # of an accelerator's memory in a block; temporaries and results take a few times that
+    hashed_values: int = 2**15  # whose bits are mixed at a time: temporaries stay in cache, a fifth of the time of a block's
     least_rows: int = 16  # of a block: when not even these fit, memory is out
     fresh_rows: int = 4096  # drawn from one seed, so that any row can be reached; 1 MB at 32 inputs
     # Parquet: three batches ahead keep two cores busy, two cost a tenth of the rate (benchmarks/sources.py)
