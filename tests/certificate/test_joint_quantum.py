@@ -8,8 +8,9 @@ import pytest
 import weightlift as wl
 from weightlift.certificate.joint import Sides
 from weightlift.certificate.joint_agreement import JointAgreement
-from weightlift.certificate.joint_quantum import WithinReach, joint_quantum
 from weightlift.certificate.limits import LIMITS
+from weightlift.certificate.precision import Near, UnitBalls
+from weightlift.certificate.quantum import quantum_of
 
 EPS = np.finfo(float).eps
 
@@ -36,7 +37,7 @@ def test_each_output_has_its_own_rounding(seed, linear):
     truth, X, Y = planted("tanh", seed, linear=linear)
     rounded = np.stack([Y[:, 0].astype(np.float32), np.round(Y[:, 1], 6), Y[:, 2]], axis=1)
     w = np.random.default_rng(seed).uniform(0, 2, len(X))
-    found = joint_quantum(truth, wl.samples.open(X, rounded, sample_weight=w))
+    found = quantum_of(wl.samples.open(X, rounded, sample_weight=w), truth)
     assert found.words == "multiples of 1e-6, or numbers stored in single precision" or (
         found.words == "numbers stored in single precision, or multiples of 1e-6"
     )
@@ -52,8 +53,8 @@ def test_each_output_has_its_own_rounding(seed, linear):
 def test_noise_is_no_rounding(seed):
     truth, X, Y = planted("relu", seed)
     noise = 1e-3 * np.random.default_rng(seed).normal(size=Y.shape)
-    assert joint_quantum(truth, wl.samples.open(X, (Y + noise).astype(np.float32))) is None
-    assert joint_quantum(replace(truth, W=truth.W * 1.001), wl.samples.open(X, Y.astype(np.float32))) is None
+    assert quantum_of(wl.samples.open(X, (Y + noise).astype(np.float32)), truth) is None
+    assert quantum_of(wl.samples.open(X, Y.astype(np.float32)), replace(truth, W=truth.W * 1.001)) is None
 
 
 def test_rows_that_may_cross_a_kink_are_dropped(seed):
@@ -61,7 +62,7 @@ def test_rows_that_may_cross_a_kink_are_dropped(seed):
     share = np.array([0.1, 0.0, 0.02])
     z, length = X @ truth.W + truth.b, np.sqrt((truth.W**2).sum(axis=0) + truth.b**2)
     within = (np.abs(z) <= share * length * np.sqrt((X**2).sum(axis=1) + 1)[:, None]).any(axis=1)
-    near, rows = WithinReach(truth, share), wl.samples.open(X, Y)
+    near, rows = Near(UnitBalls(truth, share * length)), wl.samples.open(X, Y)
     assert rows.fold(near)[0] == within.sum() > 0
     kept = rows.map(near.without).fold(Sides(truth))[0].sum(axis=0)
     np.testing.assert_array_equal(kept, len(X) - within.sum())

@@ -1,5 +1,5 @@
 """The certificate of a network with several outputs or a linear part, on rows that it explains to rounding, that of float64 or
-of the targets [joint_quantum]; of others, see `joint_statistical`.
+of the targets [quantum]; of others, see `joint_statistical`.
 
 With m outputs a row is m equations, and more equations than parameters are no proof: a rival may differ in one direction of the
 outputs alone, or in a unit that few rows switch on. Rows limit, not equations (docs/outputs.md):
@@ -22,18 +22,25 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weightlift.certificate.classes import assumptions, symmetries
 from weightlift.certificate.heldout import HeldOut, fresh_rows
 from weightlift.certificate.joint_agreement import JointAgreement
 from weightlift.certificate.joint_confirmation import confirmed_jointly
 from weightlift.certificate.joint_noise import JointNoise
-from weightlift.certificate.joint_quantum import WithinReach, joint_quantum
 from weightlift.certificate.joint_standard import StandardForm
 from weightlift.certificate.joint_statistical import NONE, NoisyCase, certify_noisy
 from weightlift.certificate.limits import LIMITS
-from weightlift.certificate.precision import hardly_determined, separation
-from weightlift.certificate.quantum import bounded, rounded_values
-from weightlift.certificate.statement import Kind, Statement, Topic, assumed, named, of_finding
+from weightlift.certificate.precision import Near, UnitBalls, hardly_determined, separation
+from weightlift.certificate.quantum import bounded, quantum_of, rounded_values
+from weightlift.certificate.statement import (
+    Kind,
+    Statement,
+    Topic,
+    assumed,
+    assumptions,
+    named,
+    of_finding,
+    symmetries,
+)
 from weightlift.certificate.status import Certificate, Evidence
 from weightlift.evidence.gauge import Gauge
 from weightlift.identifiability import rows_needed
@@ -116,7 +123,7 @@ def _of_rounded_targets(
 
     Theorems are about equality: of what they give only rivals count, beside those that a refit finds within the bound.
     """
-    network, quantum = blank.network, joint_quantum(blank.network, samples)
+    network, quantum = blank.network, quantum_of(samples, blank.network)
     if quantum is None:
         return None
     everything = StandardForm.of(network, samples, model, explained=True)
@@ -147,7 +154,8 @@ def _clear_of_kinks(form: StandardForm, samples: Samples, errors: np.ndarray) ->
     """The rows on which no unit within twice its precision has its kink, and what they determine how well; ∞ where that is
     less than half as well, and further rows would be in doubt."""
     network, precision = form.raw.network, form.precision(errors)
-    near = WithinReach(network, np.where(np.isfinite(precision), np.minimum(2 * precision, 1.0), 0.0))
+    shares = np.where(np.isfinite(precision), np.minimum(2 * precision, 1.0), 0.0)
+    near = Near(UnitBalls(network, shares * np.sqrt(np.sum(network.W**2, axis=0) + network.b**2)))
     if not network.activation.kinks or not float(to_numpy(samples.fold(near)[0])):
         return samples, form, precision
     rows = samples.map(near.without)

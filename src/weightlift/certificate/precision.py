@@ -125,10 +125,31 @@ class UnitRegions:
 
 
 @dataclass(frozen=True, eq=False)
-class Near:
-    """Rows on which a unit within reach has its kink; `without` sets their weights to zero."""
+class UnitBalls:
+    """‖δ(w, b)‖ ≤ ρ for every unit."""
 
-    box: Box | UnitRegions
+    network: Network
+    radius: np.ndarray  # (k,)
+
+    def unit_radii(self, X: Array) -> tuple[Array, None]:
+        """What z (m, k) may change by."""
+        xp = array_namespace(X)
+        return xp.sqrt(xp.sum(X * X, axis=1) + 1)[:, None] * as_like(self.radius, X), None
+
+
+@dataclass(frozen=True, eq=False)
+class Near:
+    """The number of rows on which a unit within reach has its kink; `without` sets their weights to zero."""
+
+    box: Box | UnitRegions | UnitBalls
+
+    @property
+    def floats_per_row(self) -> int:
+        return 6 * self.box.network.n_units + 2 * self.box.network.n_inputs
+
+    def __call__(self, block: Block) -> Sums:
+        xp = array_namespace(block.X)
+        return (xp.sum(xp.astype(self._on(block), xp.float64)),)
 
     def without(self, block: Block) -> Block:
         xp = array_namespace(block.X)

@@ -13,7 +13,7 @@ A certificate is a tuple of statements, each PROVED, TESTED or ASSUMED, and a st
 
 Nothing here sees a truth. What is assumed is printed with every certificate: φ, the width, b and c, the law of the rows, and
 for noisy data independent errors of mean zero.
-Cost  EXACT: six passes, one of them O(n p²), O(p³), and the rivals. STATISTICAL: `noise` in addition, O(n p²) twice.
+Cost  EXACT: five passes, one of them O(n p²), O(p³), and the rivals. STATISTICAL: `noise` in addition, O(n p²) twice.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from typing import Any
 import numpy as np
 
 from weightlift.arguments import flag, generator
-from weightlift.certificate.classes import assumptions, of_width, symmetries
 from weightlift.certificate.confirmation import confirmed
 from weightlift.certificate.heldout import HeldOut
 from weightlift.certificate.joint import certify_joint
@@ -47,8 +46,11 @@ from weightlift.certificate.statement import (
     Status,
     Topic,
     assumed,
+    assumptions,
     named,
     of_finding,
+    of_width,
+    symmetries,
 )
 from weightlift.certificate.status import Certificate, Evidence
 from weightlift.errors import ArgumentError, ShapeError
