@@ -108,3 +108,13 @@ def test_a_batch_is_factored_block_by_block(rng):
     A[1] -= 2 * np.trace(A[1]) * np.eye(70)
     found = namespaces.blockwise_cholesky_solve(torch.asarray(A), torch.asarray(B), 14).numpy()
     assert np.isfinite(found).all(axis=(1, 2)).tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize("p", [5, 64, 90])
+def test_products_with_a_triangular_matrix_are_products(p: int) -> None:
+    """Below the size from which BLAS knows triangles, at it and above; other matrices as well, and rows in any order."""
+    rng = np.random.default_rng(p)
+    A, U = rng.standard_normal((40, p)), rng.standard_normal((p, p))
+    for B in (np.triu(U), np.tril(U), U, U[:, :3], np.asfortranarray(np.triu(U))):
+        for rows in (A, np.asfortranarray(A), A[::2]):
+            np.testing.assert_allclose(namespaces.matmul_upper(rows, B), rows @ B, rtol=1e-12, atol=1e-12 * p)

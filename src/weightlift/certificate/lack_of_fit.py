@@ -11,14 +11,14 @@ it open on which side of the level p is, there are eight times as many, of seven
 A further unit s·g, g of root mean square one, is found when s maxⱼ |⟨ψⱼ, g⟩|/‖ψⱼ‖ exceeds the critical value by `power`
 standard deviations; the detection limit is the least s that does for every one of a batch of random g that are not nearly
 parallel to a unit. Those that are stand for two units that the fit took for one, and count at most as large as the unit itself.
-Cost  one pass, O(n p (p + m) + n' u (p + m)) for m test columns and u probes, however many draws; one more, O(n p (p + m)),
-      where p is near the level, for one right fit in 25. What is seen of probes is a ratio of averages, and n' rows tell it.
+Cost  one pass, O(n (p (p + m + u) + m u)) for m test columns and u probes, however many draws; one more, O(n p (p + m)), where
+      p is near the level, for one right fit in 25.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -58,9 +58,7 @@ def lack_of_fit(samples: Samples, information: Information, n_rows: float, *, rn
     features, probes, near = choose_units(samples, gauge, rng)
     g, k = probes.n_units, gauge.network.n_units
     products = FitProducts(information, (features, probes, near), int(rng.integers(2**31)))
-    some, known = _to_be_seen_on(samples, information)
-    shown = _Columns.of(some, replace(products, information=known))
-    columns = shown if some is samples else _Columns.of(samples, replace(products, units=(features,)))
+    columns = _Columns.of(samples, products)
     own, drawn = columns.products()
     draws, statistic = drawn.max(axis=1, initial=0.0), float(own.max(initial=0.0))
     p_value = (1 + int((draws >= statistic).sum())) / (1 + len(draws))
@@ -71,11 +69,10 @@ def lack_of_fit(samples: Samples, information: Information, n_rows: float, *, rn
     leverage, outlier, fourth, square = columns.numbers
     noise = math.sqrt(square / max(n_rows - gauge.size, 1.0))
     critical = float(np.sort(draws)[-max(1, int(LIMITS.level * (1 + len(draws))))]) + LIMITS.power * noise
-    scale = math.sqrt(samples.total / some.total)
-    seen, lengths = scale * shown.seen(), scale * np.sqrt(shown.squares[len(shown.cross) :])
+    seen, lengths = columns.seen(), np.sqrt(columns.squares[len(columns.cross) :])
     amounts = np.where(seen > 0, critical / np.where(seen > 0, seen, 1.0), np.inf)  # of each probe, as it is
     sizes = np.sqrt(to_numpy(samples.fold(UnitSquares(gauge))[0]))
-    shifts = known.half_inverse @ shown.onto[:, len(shown.cross) :]
+    shifts = information.half_inverse @ columns.onto[:, len(columns.cross) :]
     acting = (lengths[:g] > 0) & np.isfinite(amounts[:g])
     limit = float(np.max(amounts[:g][acting] * lengths[:g][acting], initial=0.0)) / math.sqrt(samples.total)
     most = np.repeat(sizes, len(ANGLES)) / np.maximum(lengths[g:], TINY)
@@ -90,18 +87,6 @@ def lack_of_fit(samples: Samples, information: Information, n_rows: float, *, rn
         float(n_rows * fourth / max(square, TINY) ** 2 - 3.0),
         columns.meat,
     )
-
-
-def _to_be_seen_on(samples: Samples, information: Information) -> tuple[Samples, Information]:
-    """The rows on which probes are compared with the test columns, all or so many that ratios are known to 2 %, and JᵀJ there:
-    what is left of a nearly parallel probe off J is far less than the chance of a sample in the products."""
-    gauge = information.gauge
-    share = max(LIMITS.seen_rows[0], LIMITS.seen_rows[1] * gauge.size) / samples.n
-    if share > 0.5:
-        return samples, information
-    some = samples.split(share, 1.0 - share, seed=0)[0].persist()
-    known = Information.of(some, gauge)
-    return (some, known) if known.full_rank else (samples, information)
 
 
 def choose_units(samples: Samples, gauge: Gauge, rng: np.random.Generator) -> tuple[Network, Network, Network]:
@@ -167,7 +152,7 @@ class FitProducts:
     that the test asks for; see `_Columns`. r is the residual at the minimum of the linearised problem."""
 
     information: Information
-    units: tuple[Network, ...]  # the features and, where they are looked at, the probes and nearly parallel ones
+    units: tuple[Network, Network, Network]
     seed: int
 
     @property

@@ -33,7 +33,6 @@ class Limits:
     redraws: int = 7  # … and how many more groups do, with one of 0.0016
     features: int = 200  # random units that the residual is compared with
     probes: int = 64  # units whose detection is asked for
-    seen_rows: tuple[int, int] = (2**14, 50)  # on which probes are looked at, and times p: their products are known to 2 %
     power: float = 3.1  # standard deviations: the test finds a unit at the limit with probability 99.9 %
     region: float = 1e-4  # a unit lies outside of its region with this probability
     largest_region: float = 1.0  # relative size of a region that errors within a quantum allow: beyond it even the sign is open
