@@ -129,12 +129,12 @@ def test_reach_is_by_the_length_of_a_unit_and_of_the_nearest_kink(seed):
     z, length = X @ net.W + net.b, np.sqrt((net.W**2).sum(axis=0) + net.b**2)
     gaps = np.minimum(np.abs(z + 0.5), np.abs(z - 0.8))
     within = (gaps <= share * length * np.sqrt((X**2).sum(axis=1) + 1)[:, None]).any(axis=1)
-    assert 0 < wl.samples.open(X, net.predict(X)).fold(WithinReach(net, share))[0] == within.sum() < 300
+    assert 0 < wl.samples.open(X, net.predict(X)).fold(Near(UnitBalls(net, share * length)))[0] == within.sum() < 300
 
 
 def test_the_detection_limit_is_twice_the_bound(seed):
     truth, X, Y = planted("relu", seed)
     rounded = Y.astype(np.float32)
-    found = joint_quantum(truth, wl.samples.open(X, rounded))
+    found = quantum_of(wl.samples.open(X, rounded), truth)
     limit = wl.certify(truth, X, rounded, bias=True).evidence.detection_limit
     assert limit == pytest.approx(2 * found.bound, rel=1e-6)
