@@ -98,25 +98,36 @@ def claim_certified(rows: list[Row]) -> list[Claim]:
         ),
         Claim(
             "without noise, from 3 rows a parameter on, at least 90 % are certified at every width",
-            ", ".join(f"{_point(row)}: {row['certified']:.0%}" for row in enough if row["certified"] < 1) or "100 % everywhere",
+            _below(enough),
             every(row["certified"] >= 0.9 for row in enough),
             _rights(enough),
         ),
         Claim(
             "with noise up to 0.3 and 20 rows a parameter at least 90 % are certified",
-            ", ".join(f"{_point(row)}: {row['certified']:.0%}" for row in noisy) or "no such points",
+            _below(noisy),
             every(row["certified"] >= 0.9 for row in noisy),
             _rights(noisy),
         ),
     ]
 
 
+def _below(rows: list[Row]) -> str:
+    """The shares that are certified where they are not all."""
+    short = [row for row in rows if row["certified"] < 1]
+    if not short:
+        return f"100 % at {len(rows)} points" if rows else "no such points"
+    return f"100 % at {len(rows) - len(short)} of {len(rows)} points; " + ", ".join(
+        f"{_point(row)}: {row['certified']:.0%}" for row in short
+    )
+
+
 def _rights(rows: list[Row]) -> str:
-    """Whether it is the search or the certificate that stops short."""
+    """Whether it is the search or the certificate that stops short; AMBIGUOUS is said where the rows leave a unit open."""
     if not rows:
         return "the setting: this grid has no such points"
     short = [row for row in rows if row["certified"] < 0.9]
-    return "shares of right answers there: " + ", ".join(f"{_point(row)}: {row['right']:.0%}" for row in short)
+    found = ", ".join(f"{_point(row)}: {row['right']:.0%} right, {row['ambiguous']:.0%} AMBIGUOUS" for row in short)
+    return f"{found}. A right answer is AMBIGUOUS where the noise hides a unit, or what tells two apart, from so many rows"
 
 
 def _point(row: Row) -> str:
