@@ -45,6 +45,7 @@ def write_page(out: Path) -> None:
 def write_docs(out: Path, docs: Path) -> list[Reproduction]:
     """reproduction.md and its images; beside the images the tables, and the runs that made them."""
     images = docs / "images" / "reproduction"
+    images.mkdir(parents=True, exist_ok=True)
     new = {one.recipe.name: one for one in completed(recipes(), out)}
     found = {one.recipe.name: one for one in _recorded(images)} | new
     made = [found[recipe.name] for recipe in recipes() if recipe.name in found]
