@@ -219,7 +219,7 @@ def _damped_steps(gram: Array, gradient: Array, dampings: Array, coarse: bool = 
         solutions = [solve(_shifted(scaled, mu), target) for mu in shifts]
     else:
         together = solve(xp.concat([_shifted(scaled, mu) for mu in shifts], axis=0), xp.concat(count * [target], axis=0))
-        solutions = [together[i * S : (i + 1) * S] for i in range(count)]
+        solutions = [together[i * S : (i + 1) * S, ...] for i in range(count)]
     steps = [xp.astype(v[:, :, 0], root.dtype, copy=False) / root for v in solutions]
     return [xp.where(xp.isfinite(v), v, xp.zeros_like(v)) for v in steps]
 

@@ -153,10 +153,12 @@ def _deletion_costs(samples: Samples, students: Students, free: str, kept: int) 
 
 
 def _independent(G: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """Features none of which is in the span of the others, `first` among them: a Cholesky factor with pivots."""
-    basis, left = [int(i) for i in first], G.copy()
-    for i in basis:
-        left = left - np.outer(left[:, i], left[i]) / max(left[i, i], np.finfo(float).tiny)
+    """Features none of which is in the span of the others, those of `first` before all: a Cholesky factor with pivots."""
+    basis, left = list[int](), G.copy()
+    for i in first.tolist():
+        if left[i, i] > LIMITS.dependent:
+            basis.append(i)
+            left = left - np.outer(left[:, i], left[i]) / left[i, i]
     while (i := int(np.argmax(np.diagonal(left)))) not in basis and left[i, i] > LIMITS.dependent:
         basis.append(i)
         left = left - np.outer(left[:, i], left[i]) / left[i, i]
