@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 import scipy.linalg
-from scipy.linalg.lapack import dpotrf, dtrtri
+from scipy.linalg.lapack import dlauum, dpotrf, dtrtri
 
 from weightlift.evidence.gauge import Gauge
 from weightlift.namespaces import to_numpy
@@ -21,6 +21,7 @@ from weightlift.risk import Students
 from weightlift.samples import Samples
 
 DENSE = 500  # largest matrix whose spectrum is computed directly
+LANCZOS = 1e-10  # relative error of the largest eigenvalue of others: a product reads all of the matrix
 MAX_CONDITION = 1e11  # of JᵀJ with unit diagonal; beyond it the inverse has fewer than five digits
 
 
@@ -62,11 +63,17 @@ class Information:
         return np.triu(dtrtri(L, lower=1)[0].T) if info == 0 else None
 
     @cached_property
+    def _scaled_inverse(self) -> np.ndarray:
+        """L⁻ᵀL⁻¹, a third of a product; where there is a factor."""
+        upper, _ = dlauum(self._factor, lower=0)
+        return np.asarray(upper + np.triu(upper, 1).T)
+
+    @cached_property
     def condition(self) -> float:
         """Largest over least eigenvalue with unit diagonal; infinite where the matrix is not positive definite."""
         if self._factor is None:
             return math.inf
-        return _largest(self._scaled) * _largest(self._factor @ self._factor.T)
+        return _largest(self._scaled) * _largest(self._scaled_inverse)
 
     @property
     def full_rank(self) -> bool:
@@ -98,6 +105,8 @@ class Information:
     @cached_property
     def inverse(self) -> np.ndarray:
         """(Σ w jjᵀ)⁻¹; a pseudo-inverse, on the directions that the rows determine, where the rank is not full."""
+        if self.condition <= MAX_CONDITION:
+            return np.asarray(self._scaled_inverse * self._scale[:, None] * self._scale)
         return np.asarray(self.half_inverse @ self.half_inverse.T)
 
     @cached_property
@@ -135,4 +144,4 @@ def _largest(A: np.ndarray) -> float:
         return float(scipy.linalg.eigvalsh(A, subset_by_index=[p - 1, p - 1])[0])
     from scipy.sparse.linalg import eigsh
 
-    return float(eigsh(A, k=1, which="LM", return_eigenvectors=False, v0=np.ones(p))[0])
+    return float(eigsh(A, k=1, which="LM", return_eigenvectors=False, v0=np.ones(p), tol=LANCZOS)[0])
