@@ -32,14 +32,15 @@ from weightlift.samples import Samples
 from weightlift.search.annealing import annealing
 from weightlift.search.budget import Budget
 from weightlift.search.consolidate import consolidate
-from weightlift.search.hyperplanes import batch_size, hyperplanes, wide_enough
+from weightlift.search.hyperplanes import hyperplanes, wide_enough
 from weightlift.search.narrowing import narrowed
 from weightlift.search.shrinkage import COOL, WARM, shaken, shrunk, small_students
 from weightlift.search.starts import perturbed, random_students
 
 SMOOTH_CYCLE = 3  # rounds of a φ that is not homogeneous: two fresh batches, and one of the best
 REFRESH = 6  # rounds from one fresh batch to the next
-HYPERPLANE_CYCLE, HYPERPLANE_ROUNDS = 12, (3, 9)  # one start at a time, and batches, which seldom leave much to be reheated
+HYPERPLANE_CYCLE, HYPERPLANE_ROUNDS = 12, (3, 9)  # where hyperplanes are sought, of more units than inputs and of others: each
+# round of the latter finds them with a chance of a half, and reheating what it left seldom does
 EXTRA_UNITS = (0, 1, 2)  # widths of successive fresh batches beyond the asked one, where the rows determine them
 WIDE_FIRST = 1.15  # width of the first batch when units are many and rows plenty
 SOFT_STEPS, REHEAT_STEPS, LAST_STEPS, WIDE_STEPS = 8, 6, 30, 60
@@ -160,8 +161,7 @@ class _Search:
 
     def round(self, place: int, pool: _Ranked | None, budget: Budget) -> tuple[Attempt, _Ranked]:
         """The round at that place of the cycle, with `pool` the best so far and that budget left: what it found, best first."""
-        several = batch_size(self.samples, self.wide, bias=self.bias) > 1
-        if self.wide and place % HYPERPLANE_CYCLE < HYPERPLANE_ROUNDS[several]:
+        if self.wide and place % HYPERPLANE_CYCLE < HYPERPLANE_ROUNDS[self.n_units <= self.samples.d + self.bias]:
             what, width = "hyperplanes", self.wide
             ranked, work, starts = self._hyperplanes(budget)
         elif self.activation.degree is None:
