@@ -65,6 +65,47 @@ def test_perturbed_truths_are_within_the_precision_or_not_exact(activation: str,
     assert (certificate.status is Status.EXACT) == (size < 1e-8)  # from √ε one Gauss–Newton step ends at rounding level
 
 
+@pytest.mark.parametrize("spread", [1e-2, 1e-4, 1e-6])
+@pytest.mark.parametrize("activation", ["relu", "squared_relu", "tanh", "sigmoid"])
+def test_a_step_along_an_input_that_hardly_varies_is_small_in_standard_inputs_alone(activation: str, spread: float) -> None:
+    """w and b move against each other by 3e-9/spread, f by 3e-9: one step ends at the truth, and is part of what is claimed."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((400, 3))
+    X[:, 2] = 1.0 + spread * X[:, 2]
+    truth = Network(rng.standard_normal((3, 2)), [1.0, -0.7], [0.3, -0.2], 0.0, activation)
+    W, moved = truth.W.copy(), 3e-9 / spread * np.array([1.0, -1.0])
+    W[2] += moved
+    certificate = certify(replace(truth, W=W, b=truth.b - moved), X, truth.predict(X), bias=True, offset=False)
+    assert certificate.status is Status.EXACT
+    assert certificate.locate(truth)[0].all()
+    assert certificate.precision is not None
+    assert (certificate.precision < 100 * np.abs(moved)).all()
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e-4])
+def test_a_step_that_is_small_beside_w_may_be_large_beside_a(size: float) -> None:
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((400, 3))
+    truth = Network(8 * rng.standard_normal((3, 2)), [size, -1.0], activation="tanh")
+    near = replace(truth, a=truth.a * [1 + 1e-6, 1.0])
+    certificate = certify(near, X, truth.predict(X), bias=False, offset=False)
+    assert certificate.status is Status.EXACT
+    assert certificate.locate(truth)[0].all()
+    assert certificate.precision is not None
+    assert 0.9e-6 < certificate.precision[0] < 1.2e-6
+    assert certificate.precision[1] < 1e-11
+
+
+def test_a_unit_that_the_step_moves_far_is_to_be_refined_and_withholds_no_other() -> None:
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((400, 3))
+    truth = Network(8 * rng.standard_normal((3, 2)), [1e-6, -1.0], activation="tanh")
+    certificate = certify(replace(truth, a=truth.a * [1.01, 1.0]), X, truth.predict(X), bias=False, offset=False)
+    assert certificate.certified_units == (1,)
+    assert certificate.locate(truth)[0][1]
+    assert certificate.reasons[0].startswith("Unit 0 is a relative distance of up to 0.01 away from where")
+
+
 def test_precision_follows_the_conditioning() -> None:
     """Two units at angle ε: the stated precision grows as 1/ε, and the true error stays below it."""
     truth, X, _ = problem("relu", False, 0, rows=100)

@@ -77,3 +77,28 @@ def test_units_so_small_that_their_squares_vanish_have_a_distance() -> None:
     net = Network([[1e-200, 2e-200], [0.0, 1e-200]], [1.0, 1.0], activation="squared_relu")
     gauge = Gauge.of(net, bias=False, offset=False)
     assert np.isfinite(gauge.relative_distance(gauge.unit(0)[0], gauge.unit(1)[0]))
+
+
+@pytest.mark.parametrize("activation", ["relu", "squared_relu", "tanh"])
+def test_relative_distances_obey_the_triangle_inequality(activation: str, seed: int) -> None:
+    """Near and far, so that it is nearly sharp for some."""
+    rng = np.random.default_rng(seed)
+    gauge = Gauge.of(teachers.biased(2, 1, bias=0.5, activation=activation, rng=seed), bias=True, offset=False)
+    for size in 10.0 ** rng.uniform(-6, 1, 300):
+        x = rng.standard_normal(gauge.unit_size)
+        y = x + size * rng.standard_normal(gauge.unit_size)
+        z = x + rng.uniform() * (y - x) + 0.1 * size * rng.uniform() * rng.standard_normal(gauge.unit_size)
+        one, two, both = (gauge.relative_distance(*pair) for pair in ((x, z), (z, y), (x, y)))
+        assert both <= (one + two) * (1 + 1e-9)
+
+
+def test_distances_are_those_of_the_units_one_by_one(seed: int) -> None:
+    one, other = (
+        Gauge.of(teachers.biased(3, 4, activation="tanh", rng=s), bias=True, offset=False) for s in (seed, seed + 50)
+    )
+    found = one.distances(other)
+    inner = [np.linalg.norm(np.append(g.network.W[:, 2], g.network.b[2])) for g in (one, other)]
+    gap = np.append(one.network.W[:, 2] - other.network.W[:, 2], one.network.b[2] - other.network.b[2])
+    a, b = one.network.a[2], other.network.a[2]
+    assert found.shape == (4,)
+    assert found[2] == pytest.approx(max(np.linalg.norm(gap) / max(inner), abs(a - b) / max(abs(a), abs(b))))

@@ -182,7 +182,7 @@ class _Case:
             return this.known
         part = this._of_standard_inputs(fewer)
         if explained:
-            return part.exact(math.sqrt(error) + fewer.lost, 0.0)
+            return part.exact(math.sqrt(error) + fewer.lost)
         return part.otherwise(self.samples.total**2 / squares)
 
     def _of_standard_inputs(self, fewer: _Reduced) -> _Part:
@@ -234,17 +234,18 @@ class _Part:
     def gauge(self) -> Gauge:
         return self.information.gauge
 
-    def exact(self, error: float, moved: float) -> Certificate:
-        """moved: the largest relative distance of the network that was given to this one."""
+    def exact(self, error: float, step: _Step | None = None) -> Certificate:
+        """step: from the network that was given to this one."""
         e = self.case.known.evidence
         sentence = f"All {e.n_rows} rows agree to rounding ({e.rounding_level:.2g} of the bound, {LIMITS.rounding:g} allowed)"
-        if moved:
-            sentence = f"All {e.n_rows} rows agree to rounding after a Gauss–Newton step of relative size {moved:.1g}"
+        if step is not None:
+            size = float(step.standard.max())
+            sentence = f"All {e.n_rows} rows agree to rounding after a Gauss–Newton step of relative size {size:.1g}"
         agreement = Statement(Topic.AGREEMENT, Kind.TESTED, True, f"{sentence}.", e.rounding_level, LIMITS.rounding)
         disagreement, held = self.case.heldout.agreement(self.case.tries)
         case = self.case._measured(disagreement=disagreement)._stating(agreement, held)
         part = replace(self, case=case)
-        claim, found = part._within(error, moved, LIMITS.precision)
+        claim, found = part._within(error, LIMITS.precision, step)
         if found is None:
             return claim.known
         if piece_ratio(self.gauge.network) is None:  # of pieces between kinks disjoint bases confirm each other
@@ -272,8 +273,7 @@ class _Part:
         delta = -information.inverse @ information.gradient
         gauge = self.gauge
         sizes = [np.linalg.norm(delta[gauge.coordinates(i)]) / np.linalg.norm(gauge.unit(i)[0]) for i in self.fewer.range]
-        moved = float(max(sizes))
-        if not moved <= LIMITS.newton:
+        if not max(sizes) <= LIMITS.newton:
             return None
         there = gauge.perturbed(delta[None]).network(0)
         level, error = (float(v) for v in self.case.samples.fold(Agreement(self.standard.undo(there)))[0:5:4])
@@ -281,25 +281,26 @@ class _Part:
             return None
         near = replace(gauge, network=there)
         part = replace(self, information=Information.of(self.samples, near))
-        return part.exact(math.sqrt(error), moved)
+        return part.exact(math.sqrt(error), _Step(gauge.distances(near), part._distances_as_given()))
 
     def bounded(self, quantum: Quantum) -> Certificate:
         case = self.case._measured(quantum=quantum.size, detection_limit=2 * quantum.bound)._stating(
             bounded(quantum.words, quantum.size, quantum.level), rounded_values()
         )
         part = replace(self, case=case)
-        claim, found = part._within(quantum.error, 0.0, LIMITS.largest_region)
+        claim, found = part._within(quantum.error, LIMITS.largest_region)
         if found is None:
             return claim.known
         claim = part._confirmed(claim, lambda _: quantum.error, LIMITS.largest_region)
         return part._against(part._below(Bar(quantum.error**2), claim)[0], claim)
 
-    def _within(self, error: float, moved: float, limit: float) -> tuple[_Case, Precision | None]:
+    def _within(self, error: float, limit: float, step: _Step | None = None) -> tuple[_Case, Precision | None]:
         """The case with its precision, of rows that agree within bounds; None where no unit has any."""
         found = precision_of(self.samples, self.information, error)
-        relative = found.relative + moved
+        relative = found.relative if step is None else found.relative + step.standard
         statement = self.fewer.named(_precise(self.gauge, found, relative, limit))
-        case = self._precision(found.regions, relative, moved)._stating(statement)
+        unsettled = None if step is None else _unsettled(self.gauge, step, limit)
+        case = self._precision(found.regions, relative, step)._stating(unsettled and self.fewer.named(unsettled), statement)
         return case, None if len(statement.units) == self.fewer.n_units else found
 
     def _error_of(self, rows: Samples) -> float:
@@ -379,13 +380,24 @@ class _Part:
         sentence = "Another network of this width, with units reflected or exchanged, explains the data better; refine it."
         return Statement(Topic.MINIMUM, Kind.TESTED, False, sentence, least, self.information.rss - margin)
 
-    def _precision(self, regions: np.ndarray, relative: np.ndarray, moved: float) -> _Case:
+    def _precision(self, regions: np.ndarray, relative: np.ndarray, step: _Step | None) -> _Case:
         """The case with the precision in raw coordinates."""
-        known, raw = self.case.known, self.case.gauge
-        sizes, blocks = np.full(raw.network.n_units, np.nan), self._raw(regions[None])[0]
-        sizes[self.fewer.kept] = raw.relative_sizes(blocks[self.fewer.kept], self.fewer.kept) + 2 * moved
+        known = self.case.known
+        sizes, blocks = np.full(known.network.n_units, np.nan), self._raw(regions[None])[0]
+        sizes[self.fewer.kept] = self._as_given.relative_sizes(blocks[self.fewer.kept]) + (0.0 if step is None else step.raw)
         sizes[self.fewer.kept[~np.isfinite(relative)]] = math.inf
         return replace(self.case, known=replace(known, precision=sizes))
+
+    @property
+    def _as_given(self) -> Gauge:
+        """The network that is judged, in the inputs as they are."""
+        case = self.case
+        return Gauge.of(self.standard.undo(self.gauge.network), bias=case.known.bias, offset=case.known.offset)
+
+    def _distances_as_given(self) -> np.ndarray:
+        """(k′,) relative distances of its units to those that were given, in the inputs as they are."""
+        given = replace(self.case.gauge, network=_some(self.case.gauge.network, self.fewer.kept))
+        return given.distances(self._as_given)
 
     def _raw(self, regions: np.ndarray) -> np.ndarray:
         """(r, k, q, q) in the coordinates of the network that was given, from those (r, k′, q, q) of the units that count."""
@@ -404,6 +416,19 @@ class _Part:
         known = case._stating(*stated, *fresh).known
         patterns = [self.fewer.pattern(f.patterns) for f in findings if f.outcome is Outcome.FOUND and f.patterns is not None]
         return replace(known, sign_patterns=np.unique(np.concatenate(patterns), axis=0)) if patterns else known
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """What lies between the network that was given and the one that is judged.
+
+    A change of w along an input that hardly varies, against one of b, is small in standard inputs alone; and a step that is
+    small beside (w, b, a) may be large beside a. So it is measured as the claim is. Relative distances obey the triangle
+    inequality [Gauge.relative_distance], so that these are added to those of the truth from the network that is judged.
+    """
+
+    standard: np.ndarray  # (k′,) relative distances of the units, in standard inputs
+    raw: np.ndarray  # (k′,) in the inputs as they are
 
 
 @dataclass(frozen=True, eq=False)
@@ -509,6 +534,16 @@ def _minima(within: float, relative: np.ndarray) -> Statement:
         f"the region around it too they are {1.0 + within:.3g} times as wide, at most {sizes.max():.2g} of the units' sizes."
     )
     return Statement(Topic.PRECISION, Kind.TESTED, not wide, sentence, float(sizes.max()), LIMITS.noisy_region, wide)
+
+
+def _unsettled(gauge: Gauge, step: _Step, limit: float) -> Statement | None:
+    """Units that the step moves by more than may be called exact."""
+    units, worst = tuple(np.flatnonzero(~(step.standard <= limit)).tolist()), float(step.standard.max())
+    if not units:
+        return None
+    who = named(gauge.called(units))
+    sentence = f"{who} a relative distance of up to {worst:.1g} away from where the rows agree; refine the network."
+    return Statement(Topic.PRECISION, Kind.TESTED, False, sentence, worst, limit, units)
 
 
 def _precise(gauge: Gauge, found: Precision, relative: np.ndarray, limit: float) -> Statement:

@@ -82,12 +82,18 @@ class Gauge:
     def relative_distance(self, own: np.ndarray, other: np.ndarray) -> float:
         """The larger of the relative distances of (w, b) and of a between two units in normal form.
 
-        Normal form of homogeneous φ is ‖w‖ = 1 with the size ‖w‖^q in a.
+        Normal form of homogeneous φ is ‖w‖ = 1 with the size ‖w‖^q in a. The triangle inequality holds: ‖x − y‖/max(‖x‖, ‖y‖)
+        is a metric, where ‖z‖ is the largest of three by ‖x − y‖ ‖z‖ ≤ ‖x − z‖ ‖y‖ + ‖z − y‖ ‖x‖ (Ptolemy), otherwise at once.
         """
         (inner, a), (others, their_a) = self._normal_form(own), self._normal_form(other)
         larger = max(float(np.linalg.norm(inner)), float(np.linalg.norm(others)), TINY)
         gap = float(np.linalg.norm(inner - others)) / larger
         return max(gap, abs(a - their_a) / max(abs(a), abs(their_a), TINY))
+
+    def distances(self, other: Gauge) -> np.ndarray:
+        """(k,) relative distances of the units to those of another network of the same coordinates, one by one."""
+        units = range(self.network.n_units)
+        return np.array([self.relative_distance(self.unit(i)[0], other.unit(i)[0]) for i in units])
 
     def relative_size(self, i: int, region: np.ndarray) -> float:
         """The largest relative distance, to first order, of unit i to those with δᵀ region⁻¹ δ ≤ 1; ∞ for a zero unit, or where
