@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 from weightlift import Network, samples
-from weightlift.certificate.standard import Standard
+from weightlift.certificate.standard import Standard, carried
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
 from weightlift.risk import Students
@@ -45,3 +48,27 @@ def test_a_covariance_of_standard_inputs_is_that_of_the_raw_ones(seed: int) -> N
     expected = np.linalg.inv((J / length).T @ (J / length)) / np.outer(length, length)
     scale = np.sqrt(np.diagonal(expected))
     np.testing.assert_allclose(found / np.outer(scale, scale), expected / np.outer(scale, scale), atol=1e-6)
+
+
+@pytest.mark.parametrize("spread", [1e-2, 1e-5, 1e-8, 1e-11])
+def test_a_region_that_is_carried_holds_the_exact_one(spread: float, seed: int) -> None:
+    """Leading minors of the difference are positive, in rational numbers, and it is small beside the diagonal."""
+    rng = np.random.default_rng(seed)
+    root = rng.standard_normal((2, 3, 3))
+    regions = root @ np.swapaxes(root, 1, 2)
+    T = np.array([[1.0, 0.0, 0.0], [0.0, 1.0 / spread, 0.0], [0.0, -3.0 / spread, 1.0]])
+    for found, R in zip(carried(T, regions), regions, strict=True):
+        exact = _product(_product(T, R), T.T)
+        gap = [[Fraction(found[i, j]) - exact[i][j] for j in range(3)] for i in range(3)]
+        gap = [[(gap[i][j] + gap[j][i]) / 2 for j in range(3)] for i in range(3)]
+        two = gap[0][0] * gap[1][1] - gap[0][1] ** 2
+        three = sum(gap[0][i] * (gap[1][i - 2] * gap[2][i - 1] - gap[1][i - 1] * gap[2][i - 2]) for i in range(3))
+        assert gap[0][0] > 0
+        assert two > 0
+        assert three > 0
+        assert all(gap[i][i] <= 1e-13 * exact[i][i] for i in range(2))
+
+
+def _product(A: Sequence[Sequence[float]], B: Sequence[Sequence[float]]) -> list[list[Fraction]]:
+    columns = list(zip(*B, strict=True))
+    return [[sum((Fraction(a) * Fraction(b) for a, b in zip(row, c, strict=True)), Fraction()) for c in columns] for row in A]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from weightlift.certificate.limits import LIMITS
-from weightlift.certificate.standard import Standard
+from weightlift.certificate.standard import Standard, carried
 from weightlift.certificate.statement import Kind, Statement, Topic, named
 from weightlift.evidence.information import MAX_CONDITION
 from weightlift.evidence.stacked import TINY, ScaledTargets, Stacked, StackedInformation, target_moments
@@ -122,13 +122,13 @@ class StandardForm:
         if raw.model.bias:
             T[d, :d] = -self.standard.mean / self.standard.scale
         T[q:, q:] *= self.scaled.scale
-        moved = T @ regions @ T.T
+        moved = carried(T, regions)
         for i in range(raw.network.n_units if degree else 0):
             inner = raw.hidden[:, i]
             along = np.append(inner, np.zeros(m)) / max(float(inner @ inner), TINY)
             P = np.eye(q + m) - np.outer(np.append(inner, -float(degree or 0) * raw.network.A[i]), along)
-            moved[:, i] = P @ moved[:, i] @ P.T
-        return np.asarray(moved)
+            moved[:, i] = carried(P, moved[:, i])
+        return moved
 
     def back(self, network: Network) -> Network:
         """A network of the standard rows as one of the raw ones."""

@@ -4,6 +4,8 @@
                                                       m the mean, rounded to whole s; m = 0 without biases.
 
 So x̃ is x up to its exponent, but for the last bit of x − m where m ≠ 0, and of data near the origin nothing changes at all.
+What is known of x̃'s units is carried back with its rounding errors (`carried`): where an input hardly varies, w and b are far
+less certain than b + ⟨w, m⟩, and the matrix of a region may have no digits left for the latter.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.rows import EPS
 from weightlift.namespaces import array_namespace, to_numpy
 from weightlift.network import Network
 from weightlift.samples import Block, Covariance, Samples
@@ -71,3 +74,14 @@ class Standard:
             units = np.tensordot(T, C[: len(T) * k].reshape(len(T), k, -1), axes=1).reshape(len(T) * k, -1)
             C = np.concatenate([units, C[len(T) * k :]]).T
         return np.asarray(C)
+
+
+def carried(T: np.ndarray, regions: np.ndarray) -> np.ndarray:
+    """T R Tᵀ of regions R (…, q, q) and their rounding errors: it holds all that the exact one does.
+
+    The product is off by E with |E| ≤ γ v vᵀ, v = |T| (Rᵢᵢ)^½, γ = 2 q ε, so that xᵀEx ≤ γ (Σ vᵢ |xᵢ|)² ≤ q γ Σ vᵢ² xᵢ². Twice
+    that is added: as much again as E for what is lost where an equation is solved with it.
+    """
+    q = regions.shape[-1]
+    v = np.sqrt(np.maximum(np.diagonal(regions, axis1=-2, axis2=-1), 0.0)) @ np.abs(T).T
+    return np.asarray(T @ regions @ T.T + 4 * q**2 * EPS * (v**2)[..., None] * np.eye(len(T)))

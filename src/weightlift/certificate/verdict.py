@@ -39,7 +39,7 @@ from weightlift.certificate.precision import (
     undetermined,
 )
 from weightlift.certificate.quantum import Quantum, bounded, quantum_of, rounded_values
-from weightlift.certificate.standard import Standard
+from weightlift.certificate.standard import Standard, carried
 from weightlift.certificate.statement import (
     Kind,
     Statement,
@@ -403,7 +403,7 @@ class _Part:
         """(r, k, q, q) in the coordinates of the network that was given, from those (r, k′, q, q) of the units that count."""
         T = self.standard.unit(self.gauge)
         found = np.full((len(regions), self.case.known.network.n_units, *T.shape), np.nan)
-        found[:, self.fewer.kept] = T @ regions @ T.T
+        found[:, self.fewer.kept] = carried(T, regions)
         return found
 
     def _against(self, findings: Iterable[Finding], case: _Case) -> Certificate:
