@@ -535,6 +535,34 @@ def noisy_places(rng: np.random.Generator) -> Instance:
     return Instance(X, (truth, *found), "noisy", {"bias": True}, noise=errors)
 
 
+def unsettled(rng: np.random.Generator) -> Instance:
+    """Fits one step from their end, small as f goes: along an input that hardly varies, or beside w where a is small."""
+    d, k = int(rng.integers(2, 5)), int(rng.integers(1, 4))
+    activation = str(rng.choice(["relu", "squared_relu", "tanh", "sigmoid", "softplus"]))
+    spread, step = 10 ** rng.uniform(-8, 0), 10 ** rng.uniform(-14, -9)
+    truth = Network(rng.standard_normal((d, k)), rng.choice([-1.0, 1.0], k), rng.uniform(-1, 1, k), 0.0, activation)
+    truth = replace(truth, W=10 ** rng.uniform(0, 1) * truth.W, a=truth.a * 10 ** rng.uniform(-6, 0, k))
+    X = rng.standard_normal((20 * (d + 2) * k + 60, d))
+    X[:, -1] = 1.0 + spread * X[:, -1]
+    W, moved = truth.W.copy(), step / spread * rng.standard_normal(k)
+    W[-1] += moved
+    flat = replace(truth, W=W, b=truth.b - moved)
+    small = replace(truth, a=truth.a + step * rng.standard_normal(k))
+    return Instance(X, (truth, flat, small), "fits", {"bias": True, "offset": False})
+
+
+def flat_input(rng: np.random.Generator) -> Instance:
+    """Noise beside an input that hardly varies: only b and its weight together are known, and only they are claimed."""
+    d, k = int(rng.integers(2, 5)), int(rng.integers(1, 3))
+    activation = str(rng.choice(["relu", "squared_relu", "tanh"]))
+    truth = Network(1.5 * rng.standard_normal((d, k)), rng.choice([-1.0, 1.0], k), rng.uniform(-0.5, 0.5, k), 0.0, activation)
+    X = rng.standard_normal((60 * (d + 2) * k + 60, d))
+    X[:, -1] = 1.0 + 10 ** rng.uniform(-10, -4) * X[:, -1]
+    errors = 10 ** rng.uniform(-4, -2) * rng.standard_normal(len(X))
+    found = minima(truth, X, errors, [truth], True)
+    return Instance(X, (truth, *found), "noisy", {"bias": True, "offset": False}, noise=errors)
+
+
 CONSTRUCTIONS: dict[str, Callable[[np.random.Generator], Instance]] = {
     f.__name__: f
     for f in (
@@ -570,6 +598,8 @@ CONSTRUCTIONS: dict[str, Callable[[np.random.Generator], Instance]] = {
         rare_errors,
         bent_on_few,
         noisy_places,
+        unsettled,
+        flat_input,
         held_out_copies,
         split,
         zero_set,
