@@ -132,7 +132,7 @@ def test_noise_and_the_distance_to_the_minimum(activation, seed):
 def test_a_fit_is_judged_by_the_sizes_that_it_minimised():
     """Of outputs' own sizes and s = 1; where they agree, or the rows are explained, the outputs' own."""
     truth = teacher("tanh", 2, False)
-    truth = replace(truth, a=truth.a * [1.0, 32.0], c=truth.c + [0.0, 100.0])
+    truth = replace(truth, a=truth.a * [1.0, 32.0], c=truth.c + np.array([0.0, 100.0]))
     X, Y = noisy(truth, 400, 2)
     Y[:, 0] += 0.3 * X[:, 0] ** 2
     Y[:, 1] += 9.0 * X[:, 1] ** 2
