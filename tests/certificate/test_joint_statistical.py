@@ -13,6 +13,7 @@ from weightlift.certificate.joint_noise import examine_joint_noise
 from weightlift.certificate.joint_standard import StandardForm, relative_size
 from weightlift.certificate.joint_statistical import CombinedTargets, JointContrast, NoisyCase
 from weightlift.certificate.status import Certificate, Evidence
+from weightlift.evidence.stacked import Stacked
 from weightlift.refinement.variable_projection import Hidden, Model, variable_projection
 from weightlift.rivals import Bar, Finding, Outcome
 from weightlift.samples import Block
@@ -221,3 +222,25 @@ def test_rivals_that_stay_are_those_below_the_margin(limits, activation, linear,
         for square, network in found:  # in the inputs' and targets' own units
             r = network.predict(X) / case.form.scaled.scale - block.y
             assert ((root * r) ** 2).sum() == pytest.approx(square, rel=1e-6)
+
+
+def test_rivals_are_better_elsewhere_or_the_same(monkeypatch, seed):
+    """Σ w ‖r‖² below the network's own by more than the margin: another minimum; else the units that are outside of their
+    regions are in doubt, and a network inside of all of them is none."""
+    case = case_of("tanh", 2, seed)
+    claim, own = case.with_regions(case.with_statements()), case.form.information.rss
+    there = Stacked.of(case.blank.network, case.form.raw.model).network
+    second = np.array([0.0, 1.0])
+    moved = replace(there, W=there.W * (1.0 + 3.0 * second))
+    monkeypatch.setattr(NoisyCase, "_proposals", lambda self, margin, rng: ([], []))
+    for square, rival, topic, units in (
+        (own - 1.01, moved, Topic.MINIMUM, ()),
+        (own - 0.99, moved, Topic.RIVALS, (1,)),
+        (own + 0.99, moved, Topic.RIVALS, (1,)),
+        (own - 1.01, there, None, ()),
+    ):
+        monkeypatch.setattr(NoisyCase, "_refitted", lambda self, hidden, margin, found=(square, rival): [found])
+        failing = [s for s in case.rivals(claim, np.random.default_rng(0), 1.0) if not s.holds]
+        assert [(s.topic, s.units) for s in failing] == ([(topic, units)] if topic else [])
+        if topic is Topic.MINIMUM:
+            assert (failing[0].number, failing[0].limit) == (square, own - 1.0)

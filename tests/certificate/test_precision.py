@@ -218,7 +218,7 @@ def test_boxes_are_those_of_their_ellipsoids(seed: int) -> None:
 
 
 def test_rows_on_a_kink_count_within_their_cost() -> None:
-    """Units whose rows within reach could all change sides for the cost, and whose parts of (JᵀJ)⁻¹ then grow beyond a limit."""
+    """Units whose rows within reach could all change sides for the cost and whose parts of (JᵀJ)⁻¹ grow beyond a limit then."""
     net = Network([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]], [2.0, 1.0, 1.0], [0.0, 0.0, 9.0])
     X = np.array([[0.1, 5.0], [5.0, 0.1], [5.0, 5.0], [-5.0, 5.0]])
     rows, reach = samples.open(X, X[:, 0]), UnitRegions(net, np.tile(np.diag([0.0, 0.0, 0.04]), (1, 3, 1, 1)))
