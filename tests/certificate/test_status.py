@@ -135,3 +135,15 @@ def test_distances_without_regions_are_in_precisions(seed: int) -> None:
     sizes = [np.hypot(np.linalg.norm(n.W, axis=0), n.b) for n in (net, other)]
     inner = 1e-3 / np.max(sizes, axis=0)
     np.testing.assert_allclose(found, [inner[0] / 1e-3, max(inner[1], 0.05 / 1.05) / 0.1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("times", [-2, 1, 3])
+def test_units_are_compared_up_to_the_period_of_a_sine(times: int) -> None:
+    """sin(z + π) = −sin z: a unit moved by that is the same one, and its distance that of the rest."""
+    net = Network([[1.0, 2.0], [0.5, -1.0]], [2.0, 0.7], [0.3, -0.2], activation="sine")
+    holds = tuple(Statement(topic, Kind.TESTED, True, "It holds.") for topic in Topic)
+    claim = Certificate(net, True, False, holds, Evidence(), precision=np.array([1e-2, 1e-2]))
+    there = replace(net, b=net.b + times * np.pi * np.array([1.0, 0.0]), a=net.a * [(-1.0) ** times * 1.001, 1.0])
+    X = np.random.default_rng(0).standard_normal((9, 2))
+    np.testing.assert_allclose(there.predict(X), net.predict(X) + 2e-3 * np.sin(X @ net.W[:, 0] + 0.3), rtol=1e-9)
+    np.testing.assert_allclose(claim.distances(there), [0.1 / 1.001, 0.0], atol=1e-9)
