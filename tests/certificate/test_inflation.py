@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from weightlift.certificate.inflation import variance_inflation
+from weightlift.certificate.inflation import inflated, variance_inflation
+from weightlift.samples import Columns
 from weightlift.samples import open as open_samples
 
 
@@ -44,3 +45,29 @@ def test_a_column_that_varies_by_rounding_alone_has_no_inflation(rng):
     X[:, 1] = 1e3 * (1 + 1e-14 * X[:, 1])
     found = variance_inflation(open_samples(X, X[:, 0]))
     assert np.isnan(found).tolist() == [False, True, False]
+
+
+def test_columns_are_named_largest_first() -> None:
+    """From ten on, six at most and the others counted; the root of the largest says how much worse weights are known."""
+    columns = Columns(tuple("abcdefghi"))
+    said = inflated(np.array([9.9, 400.0, np.nan, 30.0, 900.0]), columns)
+    assert said.index("'e' (900)") < said.index("'b' (400)") < said.index("'d' (30)")
+    assert "'a'" not in said
+    assert "'c'" not in said
+    assert "30 times worse" in said
+    assert inflated(np.array([9.9, np.nan, 1.0]), columns) == ""
+    many = inflated(np.arange(20.0, 29.0), columns)
+    assert "'d' (23) and 3 more;" in many
+    assert "'c'" not in many
+    assert "'a' (∞)" in inflated(np.array([np.inf, 12.0]), columns).split("'b' (12)")[0]
+    assert "not determined at all" in inflated(np.array([np.inf, 12.0]), columns)
+
+
+@pytest.mark.parametrize(("spread", "constant"), [(0.3e-9, True), (3e-9, False)])
+def test_spreads_are_relative_to_the_mean(rng, spread, constant):
+    """A column about a thousand whose spread is a third, or three times, of 1e-12 of it."""
+    X = rng.standard_normal((50, 3))
+    X[:, 1] = 0.0
+    X[:25, 1] = 2.0
+    X[:, 1] = 1e3 + spread * (X[:, 1] - 1.0)
+    assert np.isnan(variance_inflation(open_samples(X, X[:, 0]))[1]) == constant

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -26,17 +28,21 @@ def bounds(net: wl.Network, X: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, n
                 a = (np.abs(net.A[i]) / largest).max() * largest[o]
                 inner += a * slope[i] * (np.abs(x) @ np.abs(net.W[:, i]) + abs(net.b[i]))
                 outer += a * abs(np.tanh(z[i]))
-            R[n, o] = abs(np.tanh(z) @ net.A[:, o] + net.c[o] - Y[n, o])
+            V = np.zeros(d) if net.V is None else net.V[:, o]
+            outer += np.abs(x) @ np.abs(V)
+            R[n, o] = abs(np.tanh(z) @ net.A[:, o] + x @ V + net.c[o] - Y[n, o])
             B[n, o] = EPS * ((d + 2) * inner + (k + d + 4) * (outer + abs(net.c[o]) + abs(Y[n, o])))
     return R, B
 
 
+@pytest.mark.parametrize("linear", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_residuals_are_those_of_the_formula(weighted: bool, seed: int) -> None:
+def test_residuals_are_those_of_the_formula(weighted: bool, linear: bool, seed: int) -> None:
     """Rows of weight zero say nothing, however far they are; parts of the rows add up to all of them."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((9, 4)) + 0.7
     net = wl.Network(rng.standard_normal((4, 3)), rng.standard_normal((3, 2)), rng.standard_normal(3), [0.3, -0.4], "tanh")
+    net = replace(net, V=rng.standard_normal((4, 2)) if linear else None)
     Y = net.predict(X) + 1e-3 * rng.standard_normal((9, 2))
     w = rng.uniform(0.5, 2.0, 9) if weighted else np.ones(9)
     if weighted:

@@ -87,21 +87,25 @@ def test_growth_is_that_of_the_inverse_without_the_equations() -> None:
 
 
 def test_sketches_keep_lengths_and_find_what_they_underrate() -> None:
-    """Few directions are as they are; of many, 24 have the same squares on average. A leverage counts from a quarter on."""
+    """Few directions are as they are; of many, 24 have the same squares on average. A leverage counts from a quarter on: three
+    rows that weigh as much as a billion others are equations of their own, with every output."""
     truth = teachers.several(teachers.biased(12, 4, bias=0.3, activation="tanh", rng=0), 2, rng=1)
     X, _ = draw(truth, 200, rng=2)
-    X[:3] *= 15.0
-    rows = open_samples(X, truth.predict(X))
+    w = np.ones(200)
+    w[:3] = 1e9
+    rows = open_samples(X, truth.predict(X), sample_weight=w)
     information = StackedInformation.of(rows, Stacked.of(truth, Model()))
     L = information.half_inverse
     found = DecidingEquations.of(information, np.random.default_rng(0))
     assert L.shape[1] > LIMITS.sketched == found.sketch.shape[1]
     share = np.linalg.norm(found.sketch, axis=1) / np.linalg.norm(L, axis=1)
     assert abs(np.mean(share**2) - 1) < 5 * np.sqrt(2 / LIMITS.sketched)
-    whole = DecidingEquations(found.stacked, L, L)
-    expected = rows.fold(whole)[0]
-    under = rows.fold(DecidingEquations(found.stacked, L, 0.6 * L))[0]  # 0.36 of every leverage
-    np.testing.assert_allclose(under, expected)
+    expected = rows.fold(DecidingEquations(found.stacked, L, L))[0]
+    assert len(expected) == 6
+    under, lost = (rows.fold(DecidingEquations(found.stacked, L, np.sqrt(t) * L))[0] for t in (0.3, 0.2))
+    for found_too in (under, rows.fold(found)[0]):  # of nearly equal leverages: the same space
+        np.testing.assert_allclose(found_too.T @ found_too, expected.T @ expected, atol=1e-6)
+    assert lost.shape == (0, L.shape[1])
     small = teachers.several(teachers.biased(2, 2, bias=0.3, activation="tanh", rng=0), 2, rng=1)
     Z, _ = draw(small, 60, rng=2)
     few = StackedInformation.of(open_samples(Z, small.predict(Z)), Stacked.of(small, Model()))

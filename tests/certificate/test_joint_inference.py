@@ -4,12 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.certificate.joint_cases import CASES, fit, noisy, teacher
+from scipy.stats import t as student
+from tests.certificate.joint_cases import CASES, far_rows, fit, noisy, teacher
 
 import weightlift as wl
 from weightlift.certificate import certify, inference
 from weightlift.certificate.joint_inference import JointInference
+from weightlift.certificate.joint_standard import StandardForm
 from weightlift.errors import SingularError, TooFewRowsError
+from weightlift.evidence.stacked import Stacked
+from weightlift.refinement.variable_projection import Model
 
 
 @pytest.mark.parametrize(("activation", "m", "linear"), CASES)
@@ -115,8 +119,8 @@ def test_normal_forms_move_as_their_derivative_says(activation, seed):
             [np.concatenate([W[:, i] / length[i], [b[i] / length[i]], A[i] * length[i] ** degree]) for i in range(2)]
         )
 
-    own = result.network  # in the coordinates of which the covariance is
-    stacked = result._stacked
+    result = replace(result, network=network)  # itself one in normal form, of units of length one
+    own, stacked = network, result._stacked
     T, h = result._delta, 1e-6
     for i in range(2):
         at = stacked.coordinates(i)
@@ -127,3 +131,52 @@ def test_normal_forms_move_as_their_derivative_says(activation, seed):
             up = normal(W, b, A)
             target[index] -= 2 * h
             np.testing.assert_allclose(T[:, place], (up - normal(W, b, A)) / (2 * h), atol=1e-6)
+
+
+@pytest.mark.parametrize(("linear", "robust"), [(False, True), (True, False)])
+def test_covariances_and_predictions_of_weighted_rows_of_unequal_sizes(linear, robust, seed):
+    """(J̃ᵀJ̃)⁻¹ M (J̃ᵀJ̃)⁻¹ with J̃ = √w J/s; f(x) within Student's quantile of its own error, a new row's noise beside it."""
+    net, X, Y, w = far_rows("tanh", linear, seed)
+    result = inference(net, X, Y, bias=True, offset=True, sample_weight=w, robust=robust)
+    model, (n, m) = Model(True, linear, True), Y.shape
+    form = StandardForm.of(result.network, wl.samples.open(X, Y, sample_weight=w), model)
+    s, stacked = form.scaled.scale, Stacked.of(result.network, model)
+    r = result.network.predict(X) - Y
+    p = 2 * (3 + m) + m * (1 + 2 * linear)
+    assert (result.n_parameters, result._degrees) == (p, n * m - p)
+    S = (w[:, None] * r).T @ r
+    np.testing.assert_allclose(result.squares, n / w.sum() * S, rtol=1e-9)
+    np.testing.assert_allclose(result.noise_covariance, n / w.sum() * S / (n - p / m), rtol=1e-9)
+    assert result.noise_std == pytest.approx(np.sqrt(np.trace(result.noise_covariance) / m), rel=1e-12)
+    assert result.rss == pytest.approx(np.trace(result.squares), rel=1e-12)
+    mean = np.average(Y, axis=0, weights=w)
+    assert result.tss == pytest.approx(n * np.average((Y - mean) ** 2, axis=0, weights=w).sum(), rel=1e-9)
+    C = result.squares / n
+    quadratic = np.einsum("no,op,np->n", r, np.linalg.inv(C), r) + m * np.log(2 * np.pi) + np.linalg.slogdet(C)[1]
+    likely = -0.5 * n * np.average(quadratic, weights=w)
+    assert result.log_likelihood == pytest.approx(likely, rel=1e-9)
+
+    Z = form.standard(next(iter(wl.samples.open(X, Y).blocks(n)))).X
+    J = np.asarray(form.stacked.jacobian(Z)[0])  # coordinates of standard rows, back by the map of whole inverses
+    H = np.einsum("n,nop,noq->pq", w, J, J)
+    scores = w[:, None] * np.einsum("nop,no->np", J, r / s)
+    noise = S / np.outer(s, s) / (n - p / m)
+    L = form.information.half_inverse
+    for found, meat in (
+        (result.classical, np.einsum("n,nop,oq,nqr->pr", w, J, noise, J)),
+        (result.sandwich, n * m / (n * m - p) * scores.T @ scores),
+    ):
+        C = np.linalg.solve(H, np.linalg.solve(H, meat).T)
+        back = form.half_inverse @ np.linalg.pinv(L)
+        wanted = back @ C @ back.T
+        scale = np.sqrt(np.diagonal(wanted))
+        np.testing.assert_allclose(found / np.outer(scale, scale), wanted / np.outer(scale, scale), atol=1e-5)
+    C = result.sandwich if robust else result.classical
+    near = np.asarray(stacked.jacobian(X[:4])[0])
+    variance = np.einsum("nop,pq,noq->no", near, C, near)
+    for noisy_rows in (False, True):
+        centre, low, high = result.predict(X[:4], 0.9, noise=noisy_rows)
+        half = student.ppf(0.95, n * m - p) * np.sqrt(variance + noisy_rows * np.diagonal(result.noise_covariance))
+        np.testing.assert_allclose(centre, result.network.predict(X[:4]), rtol=1e-9)
+        np.testing.assert_allclose(high - centre, half, rtol=1e-4)
+        np.testing.assert_allclose(centre - low, half, rtol=1e-4)

@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 from tests.certificate.joint_cases import fit, noisy, teacher
 
+from weightlift import Network, samples
 from weightlift.certificate import Topic, certify
+from weightlift.certificate.joint_lack_of_fit import JointFlips, joint_lack_of_fit
+from weightlift.certificate.joint_lack_of_fit import TestColumns as StructureColumns
+from weightlift.certificate.lack_of_fit import ANGLES, RANK_TOLERANCE, choose_units
+from weightlift.certificate.signs import cells_of
+from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.stacked import Stacked, StackedInformation
+from weightlift.refinement.normal_equations import Free
+from weightlift.refinement.variable_projection import Model
 
 
 def test_a_missing_unit_at_one_output_is_found_out():
@@ -32,3 +41,122 @@ def test_one_output_by_both_routes(activation):
     assert joint.noise_std == pytest.approx(one.noise_std, rel=1e-12)
     assert np.allclose(joint.precision, one.precision, rtol=0.2)  # of coordinates with another scale, for ReLU
     assert joint.detection_limit == pytest.approx(one.detection_limit, rel=0.2)  # of units drawn alike
+
+
+CASES = [("tanh", True, "none"), ("tanh", False, "a target"), ("relu", False, "an input"), ("relu", True, "a curve")]
+
+
+def problem(activation, linear, odd, seed):
+    """Rows off centre, of weights far from one, and two outputs of unequal sizes whose errors depend on each other."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal([2.0, -1.0, 0.5], [1.0, 2.0, 0.5], (90, 3))
+    X[0] *= 8.0 if odd == "an input" else 1.0
+    W = rng.normal(size=(3, 2)) / np.array([[1.0], [2.0], [0.5]])
+    V = rng.normal(size=(3, 2)) * [1.0, 5.0] if linear else None
+    net = Network(
+        W, rng.normal(size=(2, 2)) * [2.0, 9.0], -np.array([2.0, -1.0, 0.5]) @ W + [0.3, -0.5], [0.4, -1.0], activation, V
+    )
+    Y = net.predict(X) + 0.1 * rng.normal(size=(90, 2)) @ [[1.0, 2.0], [0.0, 3.0]]
+    Y[1] += [0.0, 9.0] if odd == "a target" else 0.0
+    Y[:, 0] += 0.4 * X[:, 0] * X[:, 1] if odd == "a curve" else 0.0
+    w = 5.0 * rng.uniform(0.3, 2.0, 90)
+    rows = samples.open(X, Y, sample_weight=w)
+    information = StackedInformation.of(rows, Stacked.of(net, Model(True, linear, True)))
+    return X, Y, w, rows, information
+
+
+@pytest.mark.parametrize(("activation", "linear", "odd"), CASES)
+def test_every_number_by_brute_force(activation, linear, odd, seed):
+    """From matrices as large as the data: columns ψ ⊗ e_o off J by projection, and every row's own (m, m) leverages."""
+    X, Y, w, rows, information = problem(activation, linear, odd, seed)
+    stacked, noise = information.stacked, np.array([[0.8, -0.3], [-0.3, 2.5]])
+    found = joint_lack_of_fit(rows, information, noise, rng=np.random.default_rng(seed))
+    net, (n, m), root = stacked.network, Y.shape, np.sqrt(w)
+    rng = np.random.default_rng(seed)
+    one = Network(net.W, np.ones(2), net.b, 0.0, net.activation)
+    units = choose_units(rows, Gauge(one, Free(W=True, a=False, b=True, c=False)), rng)
+    key = int(rng.integers(2**31))
+
+    J = (root[:, None, None] * np.asarray(stacked.jacobian(X)[0])).reshape(n * m, -1)
+    length = np.linalg.norm(J, axis=0)
+    left, sizes, _ = np.linalg.svd(J / length, full_matrices=False)
+    Q = left[:, sizes > 1e-6 * sizes[0]]
+    inverse = stacked.in_slice(np.linalg.pinv(J / length, rcond=1e-6) / length[:, None])
+
+    def off(v):
+        return v - Q @ (Q.T @ v)
+
+    r = off((root[:, None] * (net.predict(X) - Y)).reshape(-1)).reshape(n, m)
+    features, probes, near = (net.activation(X @ u.W + u.b) for u in units)
+    V = np.hstack([features, np.ones((n, 1)), X])
+    psi = [off(np.kron((root * v)[:, None], np.eye(m))) for v in V.T]  # (n m, m) each
+    psi = [p for p, v in zip(psi, V.T, strict=True) if (p**2).sum(axis=0).min() > RANK_TOLERANCE * (w * v**2).sum()]
+    halves = [np.linalg.inv(np.linalg.cholesky(p.T @ np.kron(np.eye(n), noise) @ p)) for p in psi]
+    tests = np.hstack([p @ half.T for p, half in zip(psi, halves, strict=True)])  # (n m, columns m), of covariance one
+
+    def largest(v):
+        return np.linalg.norm((tests.T @ v).reshape(len(psi), m, -1), axis=1).max(axis=0)
+
+    blocks = [Q[i * m : (i + 1) * m] @ Q[i * m : (i + 1) * m].T for i in range(n)]
+    half = np.array([inverse_root(np.eye(m) - H) @ e for H, e in zip(blocks, r, strict=True)])
+    whole = np.array([np.linalg.solve(np.eye(m) - H, e) for H, e in zip(blocks, r, strict=True)])
+    cells = np.asarray(cells_of(next(iter(rows.blocks(n))), key))
+    signs = 1.0 - 2.0 * (np.bitwise_count(cells[:, None] & np.arange(1, 512)) % 2)
+    draws = largest((signs[:, None, :] * half[:, :, None]).reshape(n * m, -1))
+    assert found.p_value == pytest.approx((1 + (draws >= largest(r.reshape(-1, 1))[0]).sum()) / 512)
+    critical = np.sort(draws)[-5] + 3.1
+
+    planted = [np.kron((root * v)[:, None], np.eye(m)[:, [o]])[:, 0] for v in probes.T for o in range(m)]
+    amounts = critical / largest(off(np.array(planted).T))
+    size = np.sqrt(np.average(probes**2, axis=0, weights=w))
+    np.testing.assert_allclose(found.limits, (amounts.reshape(-1, m) * size[:, None]).max(axis=0), rtol=1e-6)
+    expected = inverse @ np.array(planted).T * amounts
+    np.testing.assert_allclose(found.shifts, expected, atol=1e-6 * np.abs(expected).max())
+
+    like = np.repeat(np.arange(2), len(ANGLES))
+    strength = np.linalg.norm(net.A, axis=1) * np.sqrt(w @ net.activation(X @ net.W + net.b) ** 2)
+    twins = np.array([np.kron(root * v, net.A[i] / np.linalg.norm(net.A[i])) for v, i in zip(near.T, like, strict=True)]).T
+    amounts = np.minimum(critical / largest(off(twins)), strength[like] / np.linalg.norm(twins, axis=0))
+    expected = (inverse @ twins * amounts).reshape(-1, 2, len(ANGLES))
+    np.testing.assert_allclose(found.splits, expected, atol=1e-6 * np.abs(expected).max())
+
+    jackknife = [e @ Q[i * m : (i + 1) * m] for i, e in enumerate(whole)]
+    shares = (np.sum(np.square(jackknife), axis=1), (r**2).sum(axis=1))
+    assert found.leverage == pytest.approx(max(np.linalg.eigvalsh(H)[-1] for H in blocks), rel=1e-6)
+    assert found.influence == pytest.approx(max(s.max() / s.sum() for s in shares), rel=1e-6)
+    L = information.half_inverse
+    expected = sum(np.outer(v, v) for v in (np.array([e @ J[i * m : (i + 1) * m] for i, e in enumerate(whole)]) @ L))
+    np.testing.assert_allclose(found.meat, expected, atol=1e-6 * np.abs(expected).max())
+
+
+def inverse_root(A):
+    values, vectors = np.linalg.eigh(A)
+    return vectors / np.sqrt(values) @ vectors.T
+
+
+def test_parts_of_the_rows_add_up(seed):
+    """Sums of products, the largest of leverages, influences and residuals, whichever part they are in."""
+    X, Y, w, rows, information = problem("tanh", False, "none", seed)
+    features = Network(X[:5].T, np.ones(5), np.zeros(5), 0.0, "tanh")
+    flips = JointFlips(information, features, np.arange(4), 3)
+    (whole,) = rows.blocks(90)
+    keys = whole.keys
+    parts = [replace(whole, X=X[at], y=Y[at], w=w[at], keys=lambda at=at: keys()[at]) for at in (slice(0, 30), slice(30, 90))]
+    for one, other in (parts, parts[::-1]):
+        for value, wanted in zip(flips.merge(flips(one), flips(other)), flips(whole), strict=True):
+            np.testing.assert_allclose(value, wanted, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(("share", "rank"), [(3e-8, 2), (0.3e-8, 1)])
+def test_directions_in_which_outputs_depend_on_each_other_say_nothing(share, rank):
+    """N^{-½} of N = ‖ψ‖² Σ where J is orthogonal to ψ: 1/√λ along each eigenvector, none below 1e-8 of the largest."""
+    _, _, _, _, information = problem("tanh", False, "none", 0)
+    c, s = np.cos(0.7), np.sin(0.7)
+    R = np.array([[c, -s], [s, c]])
+    noise = R @ np.diag([7.0 * share, 7.0]) @ R.T
+    r = information.half_inverse.shape[1]
+    zero = np.zeros((r, 2, 2))
+    columns = StructureColumns(information, zero, np.diag([4.0, 9.0]), noise, zero, np.zeros((r, r)))
+    for half, square in zip(columns.inverse_roots(np.array([0, 1])), (4.0, 9.0), strict=True):
+        wanted = R @ np.diag([(rank == 2) / (7.0 * share), 1 / 7.0]) @ R.T / square
+        np.testing.assert_allclose(half.T @ half, wanted, rtol=1e-5, atol=1e-9 * np.abs(wanted).max())

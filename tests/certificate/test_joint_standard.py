@@ -4,9 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.certificate.joint_cases import fit, noisy, teacher
+from tests.certificate.joint_cases import far_rows, fit, noisy, teacher
 
+from weightlift import Network, samples
 from weightlift.certificate import certify
+from weightlift.certificate.joint_standard import StandardForm, relative_size
+from weightlift.evidence.stacked import Stacked
+from weightlift.refinement.variable_projection import Model
 
 
 def test_outputs_of_any_size_and_inputs_of_any_unit_change_nothing():
@@ -67,3 +71,89 @@ def test_detection_limits_and_noise_are_in_the_targets_units():
     plain, again = (certify(net, X, Z, bias=True, offset=True) for net, Z in ((near, Y), (scaled, Y * 2.0**9)))
     for number in ("detection_limit", "noise_std"):
         assert getattr(again, number) == pytest.approx(2.0**9 * getattr(plain, number), rel=0.1)  # probes are drawn anew
+
+
+@pytest.mark.parametrize(("activation", "linear"), [("tanh", True), ("tanh", False), ("relu", False), ("relu", True)])
+def test_inverses_come_back_as_those_of_the_raw_rows(activation, linear, seed):
+    """L Lᵀ = (Σ w Jᵀ diag(1/s²) J)⁺ in raw coordinates, for ReLU of changes with δ(w, b) ⟂ (w, b); units' parts with it."""
+    net, X, Y, w = far_rows(activation, linear, seed)
+    model = Model(True, linear, True)
+    form = StandardForm.of(net, samples.open(X, Y, sample_weight=w), model, explained=True)
+    raw, s = Stacked.of(net, model), form.scaled.scale
+    np.testing.assert_allclose(np.log2(s), np.round(0.5 * np.log2(np.average(Y**2, axis=0, weights=w))))
+    J = (np.sqrt(w)[:, None, None] * np.asarray(raw.jacobian(X)[0]) / s[:, None]).reshape(2 * len(X), -1)
+    T = np.eye(raw.full)  # columns that are as well conditioned as those of standard rows
+    for i in range(2):
+        at = raw.coordinates(i)
+        T[np.ix_(at, at)] = np.diag(np.append(1 / np.append(form.standard.scale, 1.0), s))
+        T[at[2], at[:2]] = -form.standard.mean / form.standard.scale
+    if linear:
+        v, c = raw.inner + 4 + np.arange(4).reshape(2, 2), raw.full - 2 + np.arange(2)
+        for o in range(2):
+            T[v[:, o], v[:, o]], T[c[o], v[:, o]] = s[o] / form.standard.scale, -s[o] * form.standard.mean / form.standard.scale
+    T[-2:, -2:] = np.diag(s)
+    half = raw.in_slice(T @ np.linalg.pinv(J @ T, rcond=1e-6))
+    expected = half @ half.T
+    scale = np.sqrt(np.diagonal(expected))
+    found = form.half_inverse @ form.half_inverse.T
+    np.testing.assert_allclose(found / np.outer(scale, scale), expected / np.outer(scale, scale), atol=1e-6)
+    L = form.information.half_inverse
+    own = [form.stacked.coordinates(i) for i in range(2)]
+    moved = form.raw_regions(np.stack([[t * (L @ L.T)[np.ix_(at, at)] for at in own] for t in (1.0, 9.0)]))
+    errors, sizes = np.array([1e-8, 30.0]), []
+    for i, at in enumerate(own):
+        wanted, unit = expected[np.ix_(at, at)], np.outer(scale[at], scale[at])
+        for R, t in zip(moved, (1.0, 9.0), strict=True):
+            np.testing.assert_allclose(R[i] / unit, t * wanted / unit, atol=1e-5)
+        inner, outer = (np.linalg.eigvalsh(part)[-1] for part in (wanted[:3, :3], wanted[3:, 3:]))
+        theta = raw.theta[at]
+        sizes.append(np.sqrt(max(inner / (theta[:3] @ theta[:3]), outer / (theta[3:] @ theta[3:]))))
+        assert relative_size(raw, i, moved[:, i]) == pytest.approx(3.0 * sizes[-1], rel=1e-4)
+    np.testing.assert_allclose(form.precision(errors), 2.0 * np.sqrt((errors / s**2).sum()) * np.array(sizes), rtol=1e-4)
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+def test_noise_and_the_distance_to_the_minimum(activation, seed):
+    """Σ w rrᵀ/(n − p/m) of r/s, and δᵀC⁺δ of the Gauss–Newton step with the classical covariance C."""
+    net, X, Y, w = far_rows(activation, False, seed)
+    form = StandardForm.of(net, samples.open(X, Y, sample_weight=w), Model(True, False, True), explained=True)
+    p = 2 * (3 + 2 - (activation == "relu")) + 2
+    r = (net.predict(X) - Y) / form.scaled.scale
+    noise = (w[:, None] * r).T @ r / (len(X) - p / 2)
+    np.testing.assert_allclose(form.noise, noise, rtol=1e-6)
+    Z = (X - form.standard.mean) / form.standard.scale
+    J = np.sqrt(w)[:, None, None] * np.asarray(form.stacked.jacobian(Z)[0])
+    inverse = np.linalg.pinv(J.reshape(-1, J.shape[2]), rcond=1e-6)
+    C = inverse @ np.kron(np.eye(len(X)), noise) @ inverse.T
+    step = inverse @ (np.sqrt(w)[:, None] * r).reshape(-1)
+    assert form.distance == pytest.approx(step @ np.linalg.pinv(C, rcond=1e-9, hermitian=True) @ step, rel=1e-4)
+
+
+def test_a_fit_is_judged_by_the_sizes_that_it_minimised():
+    """Of outputs' own sizes and s = 1; where they agree, or the rows are explained, the outputs' own."""
+    truth = teacher("tanh", 2, False)
+    truth = replace(truth, a=truth.a * [1.0, 32.0], c=truth.c + np.array([0.0, 100.0]))
+    X, Y = noisy(truth, 400, 2)
+    Y[:, 0] += 0.3 * X[:, 0] ** 2
+    Y[:, 1] += 9.0 * X[:, 1] ** 2
+    model = Model(True, False, True)
+    own = np.exp2(np.round(0.5 * np.log2((Y**2).mean(axis=0))))
+    assert own[0] < 0.1 * own[1]
+    for s in (np.ones(2), own):
+        near = fit(replace(truth, a=truth.a / s, c=truth.c / s), X, Y / s)
+        near = replace(near, a=near.a * s, c=near.c * s)
+        for explained in (False, True):
+            form = StandardForm.of(near, samples.open(X, Y), model, explained=explained)
+            assert form.scaled.scale.tolist() == (own if explained else s).tolist()
+    Z = np.repeat(Y[:, 1:], 2, axis=1)
+    assert StandardForm.of(truth, samples.open(X, Z), model).scaled.scale.tolist() == [own[1], own[1]]
+
+
+def test_zero_units_and_open_regions_have_no_size():
+    net = Network([[3.0, 0.0, 1.0], [4.0, 0.0, 1.0]], [[0.6, 0.8], [1.0, 0.0], [0.0, 0.0]], np.zeros(3), np.zeros(2), "tanh")
+    stacked = Stacked.of(net, Model(False))
+    R = np.diag([1.0, 4.0, 0.25, 0.09])
+    assert relative_size(stacked, 0, R[None]) == pytest.approx(0.5)  # ½ of a, 2/5 of w
+    assert relative_size(stacked, 0, np.stack([R, np.diag([1.0, 25.0, 0.25, 0.09])])) == pytest.approx(1.0)
+    assert relative_size(stacked, 0, (R + np.diag([np.inf, 0.0, 0.0, 0.0]))[None]) == np.inf
+    assert relative_size(stacked, 1, R[None]) == relative_size(stacked, 2, R[None]) == np.inf

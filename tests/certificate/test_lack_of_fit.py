@@ -241,3 +241,67 @@ def test_p_values_near_the_level_are_drawn_again(limits: Callable[..., None]) ->
         limits("weightlift.certificate.lack_of_fit", redrawn=redrawn)
         found = lack_of_fit(source, information, 300.0, rng=np.random.default_rng(0))
         assert found.p_value == pytest.approx(1 / (1 + draws), rel=1e-12)
+
+
+@pytest.mark.parametrize(("activation", "odd"), [("tanh", "nothing"), ("relu", "a target"), ("relu", "an input")])
+def test_what_a_unit_unseen_would_have_moved_by_brute_force(
+    limits: Callable[..., None], activation: str, odd: str, seed: int
+) -> None:
+    """Shifts (JᵀJ)⁻¹Jᵀu of probes at the least size that is seen, and of twins no larger than their unit; the kurtosis and the
+    largest share of a row in the squares; the jackknife's scores. n rows of weights far from one, fewer of them independent."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal([2.0, -1.0], [1.0, 3.0], (80, 2))
+    X[0] *= 9.0 if odd == "an input" else 1.0
+    W = rng.standard_normal((2, 2)) / [[1.0], [3.0]]
+    net = Network(W, [3.0, -0.4], [0.3, -0.5] - np.array([2.0, -1.0]) @ W, 0.2, activation)
+    y, w = net.predict(X) + 0.1 * rng.standard_normal(80), 6.0 * rng.uniform(0.3, 2.0, 80)
+    y[1] += 5.0 if odd == "a target" else 0.0
+    rows, gauge = samples.open(X, y, sample_weight=w), Gauge.of(net, bias=True, offset=True)
+    information = Information.of(rows, gauge)
+    limits("weightlift.certificate.lack_of_fit", redrawn=(1.0, 1.0))  # 511 draws
+    found = lack_of_fit(rows, information, 60.0, rng=np.random.default_rng(seed))
+    draws = np.random.default_rng(seed)
+    units = choose_units(rows, gauge, draws)
+    columns = _Columns.of(rows, FitProducts(information, units, int(draws.integers(2**31))))
+    root = np.sqrt(w)[:, None]
+    J = root * jacobian(gauge, X)
+    Q, R = np.linalg.qr(J)
+    r = root[:, 0] * (gauge.network.predict(X) - y)
+    r -= Q @ (Q.T @ r)
+    h = (Q**2).sum(axis=1)
+    assert found.leverage == pytest.approx(h.max(), rel=1e-6)
+    assert found.influence == pytest.approx((r**2).max() / (r @ r), rel=1e-6)
+    assert found.kurtosis == pytest.approx(60.0 * (r**4).sum() / (r @ r) ** 2 - 3.0, rel=1e-6)
+    scores = (J @ information.half_inverse) * (r / (1 - h))[:, None]
+    np.testing.assert_allclose(found.meat, scores.T @ scores, rtol=1e-5, atol=1e-9 * np.trace(found.meat))
+
+    features, probes, near = (root * gauge.network.activation(X @ u.W + u.b) for u in units)
+    V = np.hstack([features, root, root * X])
+    off = V - Q @ (Q.T @ V)
+    kept = np.linalg.norm(off, axis=0) > 1e-3 * np.linalg.norm(V, axis=0)
+    psi = off[:, kept] / np.linalg.norm(off[:, kept], axis=0)
+    drawn = np.sort(columns.products()[1].max(axis=1))
+    critical = drawn[-5] + 3.1 * np.sqrt(r @ r / (60.0 - gauge.size))
+
+    def seen(u: np.ndarray) -> np.ndarray:
+        return np.abs(psi.T @ (u - Q @ (Q.T @ u))).max(axis=0)
+
+    moved = np.linalg.solve(R, Q.T @ probes) * critical / seen(probes)
+    np.testing.assert_allclose(found.shifts, moved, rtol=1e-4, atol=1e-5 * np.abs(moved).max())
+    sizes = np.linalg.norm(root * gauge.network.a * gauge.network.activation(X @ gauge.network.W + gauge.network.b), axis=0)
+    amounts = np.minimum(critical / seen(near), np.repeat(sizes, len(ANGLES)) / np.linalg.norm(near, axis=0))
+    moved = (np.linalg.solve(R, Q.T @ near) * amounts).reshape(gauge.size, 2, len(ANGLES))
+    np.testing.assert_allclose(found.splits, moved, rtol=1e-4, atol=1e-5 * np.abs(moved).max())
+
+
+def test_sums_of_parts_of_the_rows_are_those_of_all(seed: int) -> None:
+    _, X, y = relu(seed, n=60)
+    gauge = Gauge.of(fitted(*relu(seed, n=60)), bias=True, offset=False)
+    source = samples.open(X, y)
+    products = FitProducts(Information.of(source, gauge), choose_units(source, gauge, np.random.default_rng(0)), 3)
+    (whole,) = source.blocks(60)
+    keys = whole.keys
+    parts = [replace(whole, X=X[at], y=y[at], keys=lambda at=at: keys()[at]) for at in (slice(0, 20), slice(20, 60))]
+    for one, other in (parts, parts[::-1]):
+        for value, wanted in zip(products.merge(products(one), products(other)), products(whole), strict=True):
+            np.testing.assert_allclose(value, wanted, rtol=1e-9, atol=1e-9)

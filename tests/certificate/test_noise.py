@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
 from tests.certificate.fits import fitted, relu
 from tests.certificate.regularity import known, tanh_problem
 
-from weightlift import Network, samples
+from weightlift import Network, draw, samples, teachers
 from weightlift.certificate import certify
+from weightlift.certificate import noise as module
 from weightlift.certificate.lack_of_fit import LackOfFit
 from weightlift.certificate.noise import (
+    _decided,
     _independent,
     _influence,
     _most,
+    _precision,
     _rows,
     _scale,
+    _shared_leverage,
     _single,
     _wide,
     enclosing,
     examine_noise,
     structure,
 )
+from weightlift.certificate.significance import chance
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
 
@@ -153,3 +161,105 @@ def test_the_largest_leverage_of_a_row_that_others_confirm(seed: int) -> None:
     _, information, _ = known(fit, X, y)
     assert _most(information, 630) == 0.8
     assert _most(information, 42) == pytest.approx(4 * 21 / 42)
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+def test_what_rows_on_a_kink_are_asked(monkeypatch: pytest.MonkeyPatch, activation: str, seed: int) -> None:
+    """Regions as wide as what chance gains, and its cost in Σ w r²; sizes by (JᵀJ)⁻¹, open where its rank is not full."""
+    asked: list[tuple[Any, ...]] = []
+
+    def spy(*arguments: Any) -> Any:
+        asked.append(arguments)
+        return iter(())
+
+    monkeypatch.setattr(module, "on_sides", spy)
+    truth = teachers.biased(3, 2, bias=0.5, activation=activation, rng=seed)
+    X, y = draw(truth, 300, noise_std=0.02, rng=seed)
+    rows = samples.open(X, y, sample_weight=np.full(300, 3.0))
+    gauge = Gauge.of(fitted(truth, X, y, free="Wb" if activation == "relu" else "Wab"), bias=True, offset=False)
+    information = Information.of(rows, gauge)
+    found = examine_noise(rows, information, 300, 300.0, True, np.random.default_rng(0))
+    ((_, reach, relative, cost, here, sizes, limit, _),) = asked
+    gained, q = chance(gauge, 300), gauge.unit_size
+    assert found.fit is not None
+    assert found.regions is not None
+    covariances = found.variance * information.inverse, information.sandwich(found.fit.meat)
+    wanted = np.array([[C[np.ix_(at, at)][:4, :4] for at in map(gauge.coordinates, range(2))] for C in covariances])
+    radius = np.sqrt(q * stats.f.ppf(1 - 1e-4, q, 300 - gauge.size))
+    shift = information.gradient @ information.inverse @ information.gradient / found.variance
+    np.testing.assert_allclose(reach.regions, gained * wanted, rtol=1e-5, atol=1e-9 * np.abs(gained * wanted).max())
+    assert found.regions[0, 0, 0, 0] >= (radius + np.sqrt(shift)) ** 2 * wanted[0, 0, 0, 0] * (1 - 1e-6)
+    assert cost == pytest.approx(gained * found.variance, rel=1e-9)
+    np.testing.assert_allclose(here, [gauge.relative_size(i, information.unit_inverse(i)) for i in range(2)], rtol=1e-9)
+    np.testing.assert_allclose(relative, np.max([gauge.relative_sizes(R) for R in found.regions], axis=0), rtol=1e-9)
+    assert limit == 1.25
+    assert np.isinf(sizes(samples.open(X[:5], y[:5]))).all()
+
+
+def test_rows_of_high_leverage_that_decide_on_units(seed: int) -> None:
+    """Those whose region grows by more than a tenth without them; copies of an input decide together."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((300, 3)) * [1.0, 1.0, 0.3]
+    X[0] = [0.5, -0.5, 60.0]
+    net = Network(np.array([[1.0, 0.3], [0.4, 1.2], [0.8, -0.9]]), [1.0, -1.0])
+    y = net.predict(X) + 0.02 * rng.standard_normal(300)
+    rows, gauge = samples.open(X, y), Gauge.of(net, bias=False, offset=False)
+    information = Information.of(rows, gauge)
+    seen = X[0] @ net.W > 0
+    assert seen.sum() == 1
+    h = information.half_inverse.T @ np.concatenate([np.outer(X[0], seen * net.a).reshape(-1)])
+    rest = Information.of(samples.open(X[1:], y[1:]), gauge)
+    growth = [
+        gauge.relative_size(i, rest.unit_inverse(i)) / gauge.relative_size(i, information.unit_inverse(i)) for i in range(2)
+    ]
+    found = list(_decided(rows, information, float(h @ h), 300))
+    wanted = tuple(np.flatnonzero(np.array(growth) > 1.1).tolist())
+    assert wanted
+    assert [s.units for s in found] == [wanted]
+    assert found[0].sentence.startswith("A single row decides")
+    assert not list(_decided(rows, information, 0.79, 300))
+
+    twice = samples.open(np.vstack([X, X[:1]]), np.append(y, y[0]))
+    both = Information.of(twice, gauge)
+    fit = LackOfFit(0.5, 1.0, np.zeros((1, 0)), np.zeros((1, 0, 1)), 0.6, 0.1, 0.0, np.eye(1))
+    together = _shared_leverage(twice, both, fit, 301, False)
+    assert together is not None
+    assert not together.holds
+    assert together.number == pytest.approx(2 * h @ h / (1 + h @ h), rel=1e-6)  # h = t/(1 + t) of one row of size t
+    assert _shared_leverage(twice, both, replace(fit, leverage=0.81), 301, False) is None
+    assert _shared_leverage(twice, both, fit, 301, True) is None
+    assert _shared_leverage(rows, information, replace(fit, leverage=0.6), 300, False) is None
+
+
+def test_points_count_by_the_largest_and_the_sum_by_its_halves(seed: int) -> None:
+    """(1 + 1/t) A + (1 + t) B with t² = tr A/tr B, the least trace; B = f Σ ssᵀ beside a ball."""
+    rng = np.random.default_rng(seed)
+    root, points = rng.standard_normal((3, 3)), rng.standard_normal((3, 5))
+    A, ball = root @ root.T, np.diag([1.0, 4.0, 0.25])
+    S = points @ points.T
+    B = ball + S * max(s @ np.linalg.solve(S, s) for s in points.T)
+    t = np.sqrt(np.trace(A) / np.trace(B))
+    np.testing.assert_allclose(enclosing(A, points, ball), (1 + 1 / t) * A + (1 + t) * B, rtol=1e-9)
+    np.testing.assert_allclose(np.trace(enclosing(A, points, ball)), (np.trace(A) ** 0.5 + np.trace(B) ** 0.5) ** 2, rtol=1e-9)
+
+
+def test_shifts_without_bound_and_those_of_nothing() -> None:
+    """A further unit that no row reveals may be of any size: along what it moves the region is without end, and only there."""
+    net = Network([[6.0, 1.0], [8.0, 0.0]], [0.1, 1.0], [0.0, 0.3], 0.0, "tanh")
+    gauge = Gauge.of(net, bias=True, offset=False)
+    at, p = gauge.coordinates(0), gauge.size
+    shifts = np.zeros((p, 2))
+    shifts[at[0], 0], shifts[at[1], 1], shifts[at[2], 1] = np.inf, 0.5, np.nan
+    fit = LackOfFit(0.5, 1.0, shifts, np.zeros((p, 2, 1)), 0.1, 0.1, 0.0, np.eye(1))
+    region = _wide(gauge, 0, 1e-6 * np.eye(4), fit)
+    assert region[0, 0] > 1e150
+    for sign in (1.0, -1.0):
+        shifts[at[0], 0] = sign * np.inf
+        np.testing.assert_allclose(_wide(gauge, 0, 1e-6 * np.eye(4), fit), region, rtol=1e-12)
+
+
+def test_regions_up_to_five_quarters_of_a_unit() -> None:
+    """Of several units the widest is told; those beyond are named."""
+    for sizes, units in (([1.24, 0.3], ()), ([1.26, 0.3], (0,)), ([0.2, np.inf], (1,))):
+        found = _precision(np.array(sizes), 0.1)
+        assert (found.units, found.holds, found.number, found.limit) == (units, not units, max(sizes), 1.25)

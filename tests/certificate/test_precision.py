@@ -8,7 +8,17 @@ import pytest
 from weightlift import samples, teachers
 from weightlift.activations import custom
 from weightlift.certificate import Status, certify
-from weightlift.certificate.precision import Box, Changes, Near, NearSquares, UnitRegions, precision_of, separation
+from weightlift.certificate.precision import (
+    Box,
+    Changes,
+    Near,
+    NearSquares,
+    UnitBalls,
+    UnitRegions,
+    on_sides,
+    precision_of,
+    separation,
+)
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
 from weightlift.evidence.rows import rounding_bound
@@ -175,3 +185,55 @@ def test_separation_by_loops(activation: str, seed: int) -> None:
         for i, u in enumerate(V)
     ]
     np.testing.assert_allclose(separation(Gauge(net, Gauge.of(net, bias=True, offset=False).free)), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("activation", ["tanh", "softplus", "sine", "relu"])
+def test_the_change_of_a_row_is_that_of_its_slopes(activation: str, seed: int) -> None:
+    """Σᵢ (|aᵢ| Δφ′ + 2 ρ_a (|φ′| + Δφ′)) ρ_z squared, Δφ′ the largest change of φ′ within ρ_z of z by search; where the places
+    are not known at which φ′ turns, twice that at the ends. Rows with a kink within reach are counted."""
+    rng = np.random.default_rng(seed)
+    net = Network(rng.standard_normal((2, 3)), [1.5, -0.4, 30.0], rng.standard_normal(3), 0.0, activation)
+    gauge = Gauge.of(net, bias=True, offset=True)
+    net = gauge.network
+    X, w, radius = rng.standard_normal((40, 2)), rng.uniform(0.1, 3.0, 40), rng.uniform(0.05, 0.4, gauge.size)
+    reach, of_a = Box(gauge, radius).unit_radii(X)
+    z, phi = X @ net.W + net.b, net.activation
+    there = z + np.linspace(-1.0, 1.0, 4001 if phi.turns is not None else 2)[:, None, None] * reach
+    change = np.abs(phi.derivative(there) - phi.derivative(z)).max(axis=0) * (1.0 if phi.turns is not None else 2.0)
+    row = ((np.abs(net.a) * change + 2.0 * of_a * (np.abs(phi.derivative(z)) + change)) * reach).sum(axis=1)
+    square, near = samples.open(X, z[:, 0], sample_weight=w).fold(Changes(Box(gauge, radius)))
+    assert float(square) == pytest.approx(w @ row**2, rel=1e-4)
+    assert float(near) == ((np.abs(z) <= reach).any(axis=1).sum() if activation == "relu" else 0)
+
+
+def test_boxes_are_those_of_their_ellipsoids(seed: int) -> None:
+    """Half-widths s √(H⁻¹)ᵢᵢ, and balls ρ ‖(x, 1)‖ of preactivations."""
+    truth = teachers.biased(3, 2, bias=0.3, activation="tanh", rng=seed)
+    X = np.random.default_rng(seed).standard_normal((50, 3))
+    information = Information.of(samples.open(X, truth.predict(X)), Gauge.of(truth, bias=True, offset=False))
+    np.testing.assert_allclose(Box.of(information, 0.3).radius, 0.3 * np.sqrt(np.diagonal(information.inverse)), rtol=1e-9)
+    radius = np.array([0.1, 3.0])
+    found, _ = UnitBalls(truth, radius).unit_radii(X)
+    np.testing.assert_allclose(found, np.sqrt((X**2).sum(axis=1) + 1)[:, None] * radius, rtol=1e-12)
+
+
+def test_rows_on_a_kink_count_within_their_cost() -> None:
+    """Units whose rows within reach could all change sides for the cost and whose parts of (JᵀJ)⁻¹ grow beyond a limit then."""
+    net = Network([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]], [2.0, 1.0, 1.0], [0.0, 0.0, 9.0])
+    X = np.array([[0.1, 5.0], [5.0, 0.1], [5.0, 5.0], [-5.0, 5.0]])
+    rows, reach = samples.open(X, X[:, 0]), UnitRegions(net, np.tile(np.diag([0.0, 0.0, 0.04]), (1, 3, 1, 1)))
+
+    def sizes(left: samples.Samples) -> np.ndarray:
+        assert sum(float(np.sum(block.w)) for block in left.blocks(4)) == 2.0  # the first two rows are within 0.2 of a kink
+        return np.array([4.0, 4.0, 4.0])
+
+    relative, here = np.array([0.5, 0.5, 0.5]), np.ones(3)
+    for cost, limit, units in (
+        (0.05, 1.9, (0, 1)),  # 4 · 0.01 for the first, 0.01 for the second; nothing within reach of the third costs nothing
+        (0.03, 1.9, (1,)),
+        (0.05, 2.1, ()),
+        (-1.0, 1.9, ()),
+    ):
+        found = list(on_sides(rows, reach, relative, cost, here, sizes, limit, (7, 8, 9)))
+        assert [tuple(i for i in s.units if i < 2) for s in found] == ([units] if units else [])
+        assert all("8" in s.sentence for s in found)

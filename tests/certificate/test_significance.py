@@ -10,9 +10,11 @@ from tests.certificate.regularity import known, tanh_problem
 
 from weightlift import Network, Status, certify, draw, samples, teachers
 from weightlift.certificate.limits import LIMITS
-from weightlift.certificate.significance import _size, _within, chance, differences, losses, without
+from weightlift.certificate.significance import Losses, _size, _within, chance, differences, losses, wald, without
 from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.information import Information
 from weightlift.refinement.gauss_newton import gauss_newton
+from weightlift.risk import Students
 
 
 def test_losses_are_those_of_a_refit(seed: int) -> None:
@@ -125,3 +127,53 @@ def test_chance_pays_for_every_pattern_of_sides(d: int, n: int) -> None:
     gained = chance(gauge, n) - gauge.unit_size - 40.0
     patterns, more = (sum(math.comb(n, i) for i in range(d + 2 + j)) for j in (0, 1))
     assert 2.0 * math.log(patterns) <= gained < 2.0 * math.log(more) + 2.0 * (d + 2)
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_pairs_that_the_trace_shows_apart_are_left_out(scaled: bool) -> None:
+    """δᵀC⁻¹δ ≥ ‖δ‖²/tr C, and tr C ≤ 2 (tr Cᵢᵢ + t² tr Cⱼⱼ): v₁ ∓ t v₀ of orthogonal units, the wider of two covariances."""
+    V, at = np.array([[0.0, 3.0], [6.0, 0.0]]), np.arange(4).reshape(2, 2)
+    C, t = np.diag([0.5, 1.5, 1.0, 3.0]), 2.0 if scaled else 1.0
+    spread = 9.0 * (4.0 + t**2 * 2.0)
+    edge = (36.0 + t**2 * 9.0) / (2.0 * spread)
+    for limit, pairs in ((1.01 * edge, 2), (0.99 * edge, 0)):
+        assert len(list(differences(V, at, (9.0 * C, C), limit, scaled=scaled))) == pairs
+
+
+@pytest.mark.parametrize("least", [1e-3, 1e-13, 1e-15])
+def test_wald_statistics_of_nearly_dependent_coordinates(least: float) -> None:
+    """By eigenvalues of the correlations, none of which counts as less than 1e-12."""
+    d = np.array([1e-3, 50.0])
+    correlations = np.array([[1.0, 1.0 - least], [1.0 - least, 1.0]])
+    along, across = np.array([1.0, 1.0]) / np.sqrt(2), np.array([1.0, -1.0]) / np.sqrt(2)
+    found = wald(d * (3.0 * along + 1e-7 * across), correlations * np.outer(d, d))
+    assert found == pytest.approx(9.0 / (2.0 - least) + 1e-14 / max(1.0 - correlations[0, 1], 1e-12), rel=1e-3)
+
+
+def test_sums_of_narrower_networks_by_hand(seed: int) -> None:
+    """Σ w D r₀, Σ w (r₀² − r²) and Σ (w D r/(1 − h))² of weights far from one; the least over σ² and over the robust spread."""
+    rng = np.random.default_rng(seed)
+    net = Network(rng.standard_normal((2, 2)), [1.0, -0.6], rng.standard_normal(2), 0.0, "tanh")
+    X, w = rng.standard_normal((40, 2)), 7.0 * rng.uniform(0.3, 2.0, 40)
+    y = net.predict(X) + 0.3 * rng.standard_normal(40)
+    rows, gauge = samples.open(X, y, sample_weight=w), Gauge.of(net, bias=True, offset=False)
+    information = Information.of(rows, gauge)
+    fewer = [Network(net.W[:, [i]] * 1.1, net.a[[i]], net.b[[i]], 0.0, "tanh") for i in range(2)]
+    students = Students.of(*fewer)
+    slope = net.a / np.cosh(X @ net.W + net.b) ** 2
+    J = np.hstack(
+        [(np.hstack([X, np.ones((40, 1))])[:, :, None] * slope[:, None, :]).reshape(40, -1), np.tanh(X @ net.W + net.b)]
+    )
+    h = (np.linalg.qr(np.sqrt(w)[:, None] * J)[0] ** 2).sum(axis=1)
+    r = net.predict(X) - y
+    found = rows.fold(Losses(gauge, information.half_inverse, students))
+    variances = (1e-3, 1e3)
+    expected = []
+    for one in fewer:
+        left = one.predict(X) - y
+        D = left - r
+        expected.append(((w * D * left).sum(), (w * (left**2 - r**2)).sum(), ((w * D * r / (1 - h)) ** 2).sum()))
+    np.testing.assert_allclose(np.transpose(found), expected, rtol=1e-6)
+    for variance in variances:
+        wanted = [min(plain / variance, along**2 / spread) for along, plain, spread in expected]
+        np.testing.assert_allclose(losses(rows, information, students, variance), wanted, rtol=1e-6)

@@ -9,6 +9,8 @@ import pytest
 
 from weightlift import draw, recover, teachers
 from weightlift.certificate import Status, Topic, certify
+from weightlift.certificate.statement import Kind, Statement
+from weightlift.certificate.status import Certificate, Evidence
 from weightlift.network import Network
 
 
@@ -95,3 +97,53 @@ def test_nothing_lies_in_a_region_without_extent() -> None:
     inside, partner = replace(certificate, regions=flat).locate(truth, wide=False)
     assert inside.tolist() == [False, True]
     assert sorted(partner) == [0, 1]
+
+
+def test_distances_in_regions_are_the_least_of_the_two(seed: int) -> None:
+    """(δᵀR⁻¹δ)^½ of the nearer pairing, in the narrower or the wide regions; a unit is inside up to one."""
+    rng = np.random.default_rng(seed)
+    net = Network(rng.standard_normal((2, 2)), [1.0, 2.0], [0.5, -0.4], activation="tanh")
+    roots = rng.standard_normal((2, 2, 4, 4))
+    regions = 0.01 * roots @ np.swapaxes(roots, 2, 3)
+    holds = tuple(Statement(topic, Kind.TESTED, True, "It holds.") for topic in Topic)
+    claim = Certificate(net, True, False, holds, Evidence(), precision=np.ones(2), regions=regions, wide_regions=9.0 * regions)
+    delta = 0.02 * rng.standard_normal((2, 4))
+    other = Network(net.W + delta[:, :2].T, net.a + delta[:, 3], net.b + delta[:, 2], activation="tanh")
+    expected = [min(np.sqrt(v @ np.linalg.solve(R[i], v)) for R in regions) for i, v in enumerate(delta)]
+    turned = Network(-other.W[:, ::-1], -other.a[::-1], -other.b[::-1], activation="tanh")  # of an odd φ, the same function
+    for same, partner in ((other, [0, 1]), (turned, [1, 0])):
+        np.testing.assert_allclose(claim.distances(same, wide=False), expected, rtol=1e-6)
+        np.testing.assert_allclose(claim.distances(same), np.array(expected) / 3.0, rtol=1e-6)
+        inside, found = claim.locate(same, wide=False)
+        assert inside.tolist() == [v <= 1.0 for v in expected]
+        assert found.tolist() == partner
+    alone = Network(other.W[:, 1:], other.a[1:], other.b[1:], activation="tanh")
+    inside, found = claim.locate(alone)
+    assert found.tolist() == [-1, 0]
+    assert np.isinf(claim.distances(alone)[0])
+
+
+def test_distances_without_regions_are_in_precisions(seed: int) -> None:
+    """The larger of the relative distances of (w, b) and of a, beside the larger unit of the two."""
+    rng = np.random.default_rng(seed)
+    net = Network(rng.standard_normal((2, 2)) * [3.0, 0.3], [0.1, 20.0], [0.5, -0.4], activation="tanh")
+    holds = tuple(Statement(topic, Kind.TESTED, True, "It holds.") for topic in Topic)
+    claim = Certificate(net, True, False, holds, Evidence(), precision=np.array([1e-3, 0.1]))
+    step = np.array([[1e-3, 0.0], [0.0, 0.0]])
+    other = replace(net, W=net.W + step, a=net.a * [1.0, 1.05], b=net.b + step[0, ::-1])
+    found = claim.distances(other)
+    sizes = [np.hypot(np.linalg.norm(n.W, axis=0), n.b) for n in (net, other)]
+    inner = 1e-3 / np.max(sizes, axis=0)
+    np.testing.assert_allclose(found, [inner[0] / 1e-3, max(inner[1], 0.05 / 1.05) / 0.1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("times", [-2, 1, 3])
+def test_units_are_compared_up_to_the_period_of_a_sine(times: int) -> None:
+    """sin(z + π) = −sin z: a unit moved by that is the same one, and its distance that of the rest."""
+    net = Network([[1.0, 2.0], [0.5, -1.0]], [2.0, 0.7], [0.3, -0.2], activation="sine")
+    holds = tuple(Statement(topic, Kind.TESTED, True, "It holds.") for topic in Topic)
+    claim = Certificate(net, True, False, holds, Evidence(), precision=np.array([1e-2, 1e-2]))
+    there = replace(net, b=net.b + times * np.pi * np.array([1.0, 0.0]), a=net.a * [(-1.0) ** times * 1.001, 1.0])
+    X = np.random.default_rng(0).standard_normal((9, 2))
+    np.testing.assert_allclose(there.predict(X), net.predict(X) + 2e-3 * np.sin(X @ net.W[:, 0] + 0.3), rtol=1e-9)
+    np.testing.assert_allclose(claim.distances(there), [0.1 / 1.001, 0.0], atol=1e-9)

@@ -12,12 +12,17 @@ from tests.contract.awkward import Awkward
 
 from weightlift import activations, draw, samples, teachers
 from weightlift.certificate import Certificate, Status, certify
+from weightlift.certificate.precision import Precision
 from weightlift.certificate.quantum import quantum_of
-from weightlift.certificate.verdict import _enough, _finite, _merged, _some
+from weightlift.certificate.verdict import _enough, _finite, _merged, _minima, _precise, _Reduced, _some
 from weightlift.errors import ArgumentError, ShapeError
+from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.information import Information
+from weightlift.evidence.rows import rounding_bound
 from weightlift.identifiability import reflect
 from weightlift.network import Network
 from weightlift.refinement.gauss_newton import gauss_newton
+from weightlift.risk import Students
 from weightlift.rivals.trial import Bar
 
 KINDS = [
@@ -474,3 +479,90 @@ def test_squares_that_are_no_numbers_are_refused(energy: float, holds: bool) -> 
     assert (found is None) == holds
     assert _finite(energy, np.inf, 1.0) is not None
     assert _finite(0.0, 1.0, 1.0) is None
+
+
+@pytest.mark.parametrize(
+    ("relative", "contraction", "units"),
+    [
+        ([1e-6, 1e-6, 1e-6], 0.49, ()),
+        ([1e-6, 1e-6, 1e-6], 0.51, (0, 1, 2)),
+        ([1e-6, 1e-6, 2e-4], 0.1, (2,)),
+        ([4.9e-5, 5.1e-5, 1e-6], 0.1, (1,)),
+    ],
+)
+def test_precision_separation_and_contraction_decide(relative: list[float], contraction: float, units: tuple[int, ...]) -> None:
+    """Beyond the limit, within ten precisions of another unit, and where J changes by half on the box."""
+    net = Network([[1.0, 1.0, 0.0], [0.0, 5e-4, 1.0]], np.ones(3), activation="tanh")
+    gauge = Gauge.of(net, bias=False, offset=False)
+    X = np.random.default_rng(0).standard_normal((20, 2))
+    rows = samples.open(X, net.predict(X))
+    found = Precision(Information.of(rows, gauge), rows, contraction, np.zeros((3, 3, 3)), np.array(relative))
+    statement = _precise(gauge, found, found.relative, 1e-4)
+    assert (statement.holds, statement.units, statement.number, statement.limit) == (not units, units, max(relative), 1e-4)
+
+
+def test_another_minimum_inside_widens_by_its_distance() -> None:
+    found = _minima(0.25, np.array([1.01, 0.3]))
+    assert (found.units, found.number, found.limit) == ((0,), pytest.approx(1.25 * 1.01), 1.25)
+    assert _minima(0.25, np.array([0.99, 0.3])).units == ()
+
+
+def test_units_below_the_floor_are_set_apart_with_what_they_add() -> None:
+    """Σ w (a φ)² at most the floor, and its root, by the triangle inequality, is what the others may be off by."""
+    net = Network(np.random.default_rng(0).standard_normal((3, 4)), np.ones(4), [0.1, 0.2, 0.3, 0.4], activation="tanh")
+    found = _Reduced.of(net, np.array([4.0, 9e-6, 1.0, 16e-6]), 2e-5)
+    assert found.kept.tolist() == [0, 2]
+    assert found.lost == pytest.approx(7e-3)
+    assert found.network is not None
+    np.testing.assert_array_equal(found.network.W, net.W[:, [0, 2]])
+    assert found.statement is not None
+    assert (found.statement.units, found.statement.number) == ((1, 3), 2)
+    assert _Reduced.of(net, np.full(4, 3e-5), 2e-5).kept.tolist() == [0, 1, 2, 3]
+    assert _Reduced.of(net, np.full(4, 1e-5), 2e-5).network is None
+
+
+@pytest.mark.parametrize(("moved", "exact"), [(1.2e-8, True), (1.8e-8, False)])
+def test_a_step_to_the_exact_network_is_part_of_the_claim(moved: float, exact: bool, seed: int) -> None:
+    """Up to 1.5e-8 of a unit's size; it counts once in standard inputs and, where there are others, once on the way there."""
+    rng = np.random.default_rng(seed)
+    truth = Network(rng.standard_normal((3, 2)) * [2.0, 0.5], [3.0, -0.6], [0.3, -0.2], 0.0, "tanh")
+    X = rng.standard_normal((200, 3))
+    theta = np.append(truth.W[:, 1], [truth.b[1], truth.a[1]])
+    delta = rng.standard_normal(5)
+    delta *= moved * np.linalg.norm(theta) / np.linalg.norm(delta)
+    second = np.array([0.0, 1.0])
+    near = replace(truth, W=truth.W + np.outer(delta[:3], second), b=truth.b + delta[3] * second, a=truth.a + delta[4] * second)
+    certificate = certify(near, X, truth.predict(X), bias=True, offset=False)
+    stepped = [s for s in certificate.statements if "Gauss–Newton step" in s.sentence]
+    assert bool(stepped) is exact
+    if exact:
+        (statement,) = [s for s in certificate.statements if s.topic.name == "PRECISION"]
+        assert statement.number == pytest.approx(moved, rel=1e-2)
+        np.testing.assert_allclose(certificate.precision, 2 * moved, rtol=1e-2)
+
+
+def test_the_bar_of_rounding_errors_and_of_rounded_targets(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """(2 e)² of inputs off centre, e² within a quantum, e² = Σ w (|r| + E)²."""
+    seen: list[float] = []
+
+    def spy(ceiling: float, odds: float = 0.0, few: float = 1.0) -> Bar:
+        seen.append(ceiling)
+        return Bar(ceiling, odds, few)
+
+    monkeypatch.setattr("weightlift.certificate.verdict.Bar", spy)
+    rng = np.random.default_rng(seed)
+    W = rng.standard_normal((3, 2))
+    truth = Network(W, [1.0, -0.6], [0.3, -0.2] - 20.0 * W.sum(axis=0), 0.0, "tanh")
+    X, w = 20.0 + rng.standard_normal((150, 3)), 5.0 * rng.uniform(0.5, 2.0, 150)
+    rows = samples.open(X, truth.predict(X), sample_weight=w)
+    assert certify(truth, rows, bias=True, offset=False)
+    students = Students.of(truth)
+    z = students.preactivations(X)
+    B = np.asarray(rounding_bound(students, X, truth.predict(X), z, students.activation(z)))
+    assert seen == [pytest.approx(4.0 * (w * B**2).sum(), rel=0.2)]  # residuals at rounding level beside the bound
+    seen.clear()
+    rounded = samples.open(X, np.round(truth.predict(X), 7), sample_weight=w)
+    certify(truth, rounded, bias=True, offset=False)
+    quantum = quantum_of(rounded, truth)
+    assert quantum is not None
+    assert seen[0] == pytest.approx(quantum.error**2, rel=1e-9)
