@@ -82,6 +82,34 @@ def test_units_beside_fewer_others_are_within_their_regions_or_not(seed):
     np.testing.assert_array_equal(_within(gauge, kept, moved, np.stack([small, large])), [True, True])
 
 
+@pytest.mark.parametrize("sigma", [1e-5, 1e-3])
+def test_an_opposite_pair_that_is_one_unit_and_a_constant_is_not_claimed(sigma: float, seed: int) -> None:
+    """A φ(u) + B φ(v) is also (A + B) φ(u) + B φ(−u) − B φ(−v) where φ(u) + φ(−u) = 1: three units of a truth of two."""
+    rng = np.random.default_rng(seed)
+    truth = Network(np.linalg.qr(rng.standard_normal((3, 2)))[0] * 1.5, [0.7, 1.2], activation="sigmoid")
+    X = rng.standard_normal((500, 3))
+    y = truth.predict(X) + sigma * rng.standard_normal(500)
+    (u, v), (A, B) = truth.W.T, truth.a
+    start = Network(np.column_stack([u, -u, -v]), [A + B, B, -B], activation="sigmoid")
+    fit = gauss_newton(samples.open(X, y), start, free="Wa", tol=1e-13, iterations=400).network
+    assert not {0, 1} & set(certify(fit, X, y, bias=False, offset=False).certified_units)
+    gauge = Gauge.of(fit, bias=False, offset=False)
+    narrow = without(samples.open(X, y), gauge, np.arange(2))
+    assert np.all(np.abs(narrow.residuals(narrow.activation(narrow.preactivations(X)), y)).max(axis=0) < 6 * sigma)
+
+
+def test_opposite_units_that_are_plainly_apart_are_certified(seed: int) -> None:
+    """Of φ(u) + φ(−u′), sigmoid, one unit and a constant would not do where u and u′ differ beyond noise."""
+    rng = np.random.default_rng(seed)
+    u, v = np.linalg.qr(rng.standard_normal((3, 2)))[0].T * 1.5
+    truth = Network(np.column_stack([u, 0.4 * v - u, v]), [1.9, 1.2, -0.8], activation="sigmoid")
+    X, y = draw(truth, 1500, noise_std=1e-3, rng=rng)
+    fit = gauss_newton(samples.open(X, y), truth, free="Wa", tol=1e-12, iterations=200).network
+    certificate = certify(fit, X, y, bias=False, offset=False)
+    assert certificate.status is Status.STATISTICAL, str(certificate)
+    assert certificate.locate(truth)[0].all()
+
+
 @pytest.mark.parametrize("scaled", [False, True])
 def test_differences_and_sums_are_in_their_own_standard_errors(scaled: bool, seed: int) -> None:
     """δᵀ(T C Tᵀ)⁻¹δ of δ = v₁ ∓ t v₀ = T v, with a covariance between the units; none of pairs that are plainly apart."""

@@ -1,7 +1,9 @@
 """Whether every unit is needed: what one unit less would cost, the others refitted.
 
 A Wald statistic of a unit, and of its difference to each other one, answers where the squared error is quadratic that far.
-Where it leaves a doubt the unit is taken away and the others are refitted; with D the change of f and r₀ its residual,
+Where it leaves a doubt the unit is taken away and the others are refitted. Where φ(z) + φ(−z) is a constant, a sigmoid, they
+have c beside them even if the class has none: with c (φ(z) + φ(−z)) for it, z any of theirs, they are in the class again, so
+that the unit is then anybody's opposite. With D the change of f and r₀ its residual,
 
     gain   Σ w (r₀² − r²)/σ²,      and, for noise whose size depends on x,      (Σ w D r₀)²/Σ (w D r/(1 − h))²,
 
@@ -74,11 +76,12 @@ def chance(gauge: Gauge, n: int) -> float:
 
 
 def without(samples: Samples, gauge: Gauge, units: np.ndarray) -> Students:
-    """The network without each of the units, the others refitted."""
+    """The network without each of the units, the others refitted, with c where one unit more may be a constant."""
     net, scaled = gauge.network, gauge.network.activation.degree is not None
     rest = [np.delete(np.arange(net.n_units), i) for i in units]
     starts = Students.of(*(replace(net, W=net.W[:, j], a=net.a[j], b=net.b[j]) for j in rest))
-    free = "".join(dict.fromkeys(gauge.free.names + "a"))
+    constant = net.activation.reflection is not None and len(net.activation.reflection[1]) == 1
+    free = "".join(dict.fromkeys(gauge.free.names + "a" + "c" * constant))
     return gauss_newton(samples, starts, free=free, unit=scaled, iterations=LIMITS.refit, tol=1e-6).students
 
 
