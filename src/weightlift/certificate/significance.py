@@ -75,6 +75,11 @@ def chance(gauge: Gauge, n: int) -> float:
     return gauge.unit_size + 2 * (d + 1) * math.log(math.e * n / (d + 1)) + 40.0
 
 
+def odds(units: int) -> float:
+    """What a network may be worse by, or better, in Σ w r²/σ² without being another: the best of 2ᵏ patterns gains less."""
+    return LIMITS.rival + 2 * math.log(2) * units
+
+
 def without(samples: Samples, gauge: Gauge, units: np.ndarray) -> Students:
     """The network without each of the units, the others refitted, with c where one unit more may be a constant."""
     net, scaled = gauge.network, gauge.network.activation.degree is not None
