@@ -10,8 +10,9 @@ from tests.certificate.regularity import known, tanh_problem
 
 from weightlift import Network, Status, certify, draw, samples, teachers
 from weightlift.certificate.limits import LIMITS
-from weightlift.certificate.significance import _size, _within, chance, differences, losses, without
+from weightlift.certificate.significance import _least, _size, _within, chance, differences, losses, without
 from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.information import Information
 from weightlift.refinement.gauss_newton import gauss_newton
 
 
@@ -94,8 +95,10 @@ def test_an_opposite_pair_that_is_one_unit_and_a_constant_is_not_claimed(sigma: 
     fit = gauss_newton(samples.open(X, y), start, free="Wa", tol=1e-13, iterations=400).network
     assert not {0, 1} & set(certify(fit, X, y, bias=False, offset=False).certified_units)
     gauge = Gauge.of(fit, bias=False, offset=False)
-    narrow = without(samples.open(X, y), gauge, np.arange(2))
-    assert np.all(np.abs(narrow.residuals(narrow.activation(narrow.preactivations(X)), y)).max(axis=0) < 6 * sigma)
+    information = Information.of(samples.open(X, y), gauge)
+    least, narrower = _least(samples.open(X, y), information, np.arange(2), information.rss / (500 - gauge.size))
+    assert np.all(least < chance(gauge, 500))
+    assert all(net.n_units == 2 and np.abs(net.predict(X) - truth.predict(X)).max() < 6 * sigma for net in narrower)
 
 
 def test_opposite_units_that_are_plainly_apart_are_certified(seed: int) -> None:
