@@ -9,10 +9,13 @@ from weightlift import samples, teachers
 from weightlift.activations import custom
 from weightlift.certificate import Status, certify
 from weightlift.certificate.precision import (
+    SHARES,
     Box,
     Changes,
+    CheapestSquares,
     Near,
     NearSquares,
+    OtherSides,
     UnitBalls,
     UnitRegions,
     on_sides,
@@ -25,7 +28,7 @@ from weightlift.evidence.rows import rounding_bound
 from weightlift.network import Network
 from weightlift.refinement.gauss_newton import gauss_newton
 from weightlift.risk import Students
-from weightlift.samples import Block
+from weightlift.samples import Block, Samples
 
 
 def bound(net: Network, X: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -127,8 +130,32 @@ def test_rows_near_the_nearest_kink_of_each_unit(seed: int) -> None:
     assert source.map(Near(box).without).fold(Near(box))[0] == near.any(axis=1).sum()
     left = Near(box).without(Block(X, z[:, 0], w, lambda: np.arange(80)))
     np.testing.assert_array_equal(left.w, w * ~near.any(axis=1))
-    expected = (w[:, None] * near * (np.abs(net.a) * gaps) ** 2).sum(axis=0)
-    np.testing.assert_allclose(source.fold(NearSquares(box))[0], expected, rtol=1e-12)
+    costs = w[:, None] * (np.abs(net.a) * gaps) ** 2
+    np.testing.assert_allclose(source.fold(NearSquares(box))[0], (costs * near).sum(axis=0), rtol=1e-12)
+    cheapest = source.fold(CheapestSquares(box, 2.0))[0]
+    for share, found in zip(SHARES, cheapest, strict=True):
+        np.testing.assert_allclose(found, (costs * (near & (costs <= 2.0 * share))).sum(axis=0), rtol=1e-12)
+    most = np.median(costs[near.all(axis=1)], axis=0) if near.all(axis=1).any() else np.full(2, 1e-3)
+    left = OtherSides(box, most).without(Block(X, z[:, 0], w, lambda: np.arange(80)))
+    np.testing.assert_array_equal(left.w, w * ~(near & (costs <= most)).any(axis=1))
+
+
+def test_the_rows_nearest_a_kink_count_where_all_within_reach_would_cost_too_much(seed: int) -> None:
+    """Ten rows a hundredth from the kink alone determine a unit; further ones, within reach as well, do not excuse them."""
+    rng = np.random.default_rng(seed)
+    net = Network(np.eye(2), [1.0, 1.0], activation="relu")
+    X = rng.uniform(0.5, 1.0, (60, 2)) * [1.0, -1.0]
+    X[:10, 0] = 0.01
+    source, reach = samples.open(X, net.predict(X)), UnitRegions(net, np.broadcast_to(4.0 * np.eye(2), (1, 2, 2, 2)))
+    asked: list[np.ndarray] = []
+
+    def sizes(rows: Samples) -> np.ndarray:
+        asked.append(np.concatenate([np.asarray(block.w) for block in rows.blocks(60)]))
+        return np.array([np.inf, 1.0])
+
+    found = [*on_sides(source, reach, np.full(2, 0.5), (0.01, 0.003), np.ones(2), sizes, 1.25, range(2))]
+    assert [statement.units for statement in found] == [(0,)]
+    np.testing.assert_array_equal(asked[0] == 0, np.arange(60) < 10)
 
 
 @pytest.mark.parametrize("activation", ["tanh", "softplus", "sine"])

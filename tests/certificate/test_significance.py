@@ -10,7 +10,17 @@ from tests.certificate.regularity import known, tanh_problem
 
 from weightlift import Network, Status, certify, draw, samples, teachers
 from weightlift.certificate.limits import LIMITS
-from weightlift.certificate.significance import Losses, _size, _within, chance, differences, losses, wald, without
+from weightlift.certificate.significance import (
+    Losses,
+    _least,
+    _size,
+    _within,
+    chance,
+    differences,
+    losses,
+    wald,
+    without,
+)
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
 from weightlift.refinement.gauss_newton import gauss_newton
@@ -82,6 +92,36 @@ def test_units_beside_fewer_others_are_within_their_regions_or_not(seed):
     moved = Network(narrower.W + [[0.0, 1e-3]] * 3, narrower.a, narrower.b, activation="softplus")
     np.testing.assert_array_equal(_within(gauge, kept, moved, np.stack([small])), [True, False])
     np.testing.assert_array_equal(_within(gauge, kept, moved, np.stack([small, large])), [True, True])
+
+
+@pytest.mark.parametrize("sigma", [1e-5, 1e-3])
+def test_an_opposite_pair_that_is_one_unit_and_a_constant_is_not_claimed(sigma: float, seed: int) -> None:
+    """A φ(u) + B φ(v) is also (A + B) φ(u) + B φ(−u) − B φ(−v) where φ(u) + φ(−u) = 1: three units of a truth of two."""
+    rng = np.random.default_rng(seed)
+    truth = Network(np.linalg.qr(rng.standard_normal((3, 2)))[0] * 1.5, [0.7, 1.2], activation="sigmoid")
+    X = rng.standard_normal((500, 3))
+    y = truth.predict(X) + sigma * rng.standard_normal(500)
+    (u, v), (A, B) = truth.W.T, truth.a
+    start = Network(np.column_stack([u, -u, -v]), [A + B, B, -B], activation="sigmoid")
+    fit = gauss_newton(samples.open(X, y), start, free="Wa", tol=1e-13, iterations=400).network
+    assert not {0, 1} & set(certify(fit, X, y, bias=False, offset=False).certified_units)
+    gauge = Gauge.of(fit, bias=False, offset=False)
+    information = Information.of(samples.open(X, y), gauge)
+    least, narrower = _least(samples.open(X, y), information, np.arange(2), information.rss / (500 - gauge.size))
+    assert np.all(least < chance(gauge, 500))
+    assert all(net.n_units == 2 and np.abs(net.predict(X) - truth.predict(X)).max() < 6 * sigma for net in narrower)
+
+
+def test_opposite_units_that_are_plainly_apart_are_certified(seed: int) -> None:
+    """Of φ(u) + φ(−u′), sigmoid, one unit and a constant would not do where u and u′ differ beyond noise."""
+    rng = np.random.default_rng(seed)
+    u, v = np.linalg.qr(rng.standard_normal((3, 2)))[0].T * 1.5
+    truth = Network(np.column_stack([u, 0.4 * v - u, v]), [1.9, 1.2, -0.8], activation="sigmoid")
+    X, y = draw(truth, 1500, noise_std=1e-3, rng=rng)
+    fit = gauss_newton(samples.open(X, y), truth, free="Wa", tol=1e-12, iterations=200).network
+    certificate = certify(fit, X, y, bias=False, offset=False)
+    assert certificate.status is Status.STATISTICAL, str(certificate)
+    assert certificate.locate(truth)[0].all()
 
 
 @pytest.mark.parametrize("scaled", [False, True])

@@ -26,7 +26,7 @@ from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.minimum import minimum
 from weightlift.certificate.noise import _fisher, _independent, _precision, enclosing, structure
 from weightlift.certificate.precision import UnitRegions, on_sides
-from weightlift.certificate.significance import TINY, differences, wald
+from weightlift.certificate.significance import TINY, differences, odds, wald
 from weightlift.certificate.statement import Kind, Statement, Topic, named
 from weightlift.evidence.stacked import Stacked, StackedInformation
 from weightlift.identifiability import rows_needed
@@ -74,7 +74,7 @@ def examine_joint_noise(form: StandardForm, rng: np.random.Generator) -> JointNo
             samples,
             UnitRegions(stacked.network, chance / radius**2 * regions[:, :, : stacked.inputs, : stacked.inputs]),
             relative,
-            chance * float(np.trace(noise)) / m,
+            (chance * float(np.trace(noise)) / m, odds(len(at)) * float(np.trace(noise)) / m),
             _open_sizes(information),
             lambda rows: _open_sizes(StackedInformation.of(rows, stacked)),
             LIMITS.largest_region,

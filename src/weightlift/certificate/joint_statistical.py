@@ -17,6 +17,7 @@ import numpy as np
 from weightlift.certificate.joint_noise import JointNoise, examine_joint_noise
 from weightlift.certificate.joint_standard import StandardForm, relative_size
 from weightlift.certificate.limits import LIMITS
+from weightlift.certificate.significance import odds
 from weightlift.certificate.statement import Kind, Statement, Topic, assumed, named, of_finding
 from weightlift.certificate.status import Certificate
 from weightlift.evidence.gauge import Gauge
@@ -82,7 +83,7 @@ class NoisyCase:
 
     @property
     def odds(self) -> float:
-        return LIMITS.rival + 2 * math.log(2) * self.blank.network.n_units
+        return odds(self.blank.network.n_units)
 
     def rivals(self, claim: Certificate, rng: np.random.Generator, margin: float) -> tuple[Statement, ...]:
         own = self.form.information.rss

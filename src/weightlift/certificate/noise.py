@@ -29,7 +29,7 @@ from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.minimum import distance_to_minimum, minimum
 from weightlift.certificate.precision import UnitRegions, on_sides
 from weightlift.certificate.scores import DecidingRows, SharedLeverages
-from weightlift.certificate.significance import TINY, chance, significance
+from weightlift.certificate.significance import TINY, chance, odds, significance
 from weightlift.certificate.statement import Kind, Statement, Topic, named
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information, blocks_of
@@ -106,7 +106,7 @@ def examine_noise(
             samples,
             UnitRegions(gauge.network, reach[:, :, :inputs, :inputs]),
             relative,
-            needed * variance,
+            (needed * variance, odds(gauge.network.n_units) * variance),
             _open_sizes(information),
             lambda rows: _open_sizes(Information.of(rows, gauge)),
             LIMITS.noisy_region,

@@ -32,6 +32,8 @@ from weightlift.network import Network
 from weightlift.risk import Students
 from weightlift.samples import Block, Samples, Sums
 
+SHARES = 0.5 ** np.arange(25.0)  # of what a rival may be worse by; rows that cost less than 2⁻²⁴ of it are on the kink
+
 
 @dataclass(frozen=True, eq=False)
 class Precision:
@@ -173,6 +175,42 @@ def kink_gaps(z: Array, activation: Activation) -> Array:
     return gaps
 
 
+def on_sides(
+    samples: Samples,
+    reach: UnitRegions,
+    relative: np.ndarray,
+    cost: tuple[float, float],
+    here: np.ndarray,
+    sizes: Callable[[Samples], np.ndarray],
+    limit: float,
+    numbers: Sequence[int],
+) -> Iterator[Statement]:
+    """Rows that are on their side of a kink by no more than chance: regions that wide reach them, and all of a unit's would
+    cost no more in Σ w r² on the other side. Of units for which that is too much, those that lie nearest, as many as a rival
+    may have there. Without them a unit's region must not grow beyond its own size.
+
+    relative  (k,) sizes of the units' regions
+    cost      what fitting noise gains by chance, and what a rival may be worse by
+    here      (k,) relative sizes of the units' parts of (JᵀJ)⁻¹ on all rows
+    sizes     the same on others; infinite where they are open
+    numbers   what the units are called
+    """
+    if not reach.network.activation.kinks:
+        return
+    chance, margin = cost
+    most = np.full(reach.network.n_units, chance)
+    beyond = ~(to_numpy(samples.fold(NearSquares(reach))[0]) <= chance)
+    if beyond.any():
+        together = to_numpy(samples.fold(CheapestSquares(reach, margin))[0])[:, beyond].sum(axis=1)
+        most[beyond] = margin * np.max(SHARES[together <= margin], initial=0.0)
+    there = sizes(samples.map(OtherSides(reach, most).without))
+    units = tuple(np.flatnonzero(~(relative * there <= here * limit)).tolist())
+    if units:
+        who = named(numbers[i] for i in units)
+        sentence = f"{who} determined by rows on a kink alone, within the noise; give rows elsewhere, or more of them."
+        yield Statement(Topic.SIGNIFICANCE, Kind.TESTED, False, sentence, units=units)
+
+
 @dataclass(frozen=True, eq=False)
 class NearSquares:
     """Σ w ‖aᵢ‖² (zᵢ − kink)² over the rows within reach of unit i's kink, (k,): what it costs to put them on the other side, up
@@ -187,41 +225,54 @@ class NearSquares:
     def __call__(self, block: Block) -> Sums:
         X, _, w = double(block)
         xp = array_namespace(X)
-        net, (reach, _) = self.reach.network, self.reach.unit_radii(X)
+        costs, near = self.costs(X, w)
+        return (xp.sum(xp.where(near, costs, xp.zeros_like(costs)), axis=0),)
+
+    def costs(self, X: Array, w: Array) -> tuple[Array, Array]:
+        """(m, k) of each row and unit, and whether they are within reach."""
+        xp, net = array_namespace(X), self.reach.network
         gaps = kink_gaps(xp.matmul(X, as_like(net.W, X)) + as_like(net.b, X), net.activation)
         sizes = as_like(np.linalg.norm(net.A, axis=1), X) * gaps
-        return (xp.sum(w[:, None] * xp.where(gaps <= reach, sizes * sizes, xp.zeros_like(sizes)), axis=0),)
+        return w[:, None] * sizes * sizes, gaps <= self.reach.unit_radii(X)[0]
 
 
-def on_sides(
-    samples: Samples,
-    reach: UnitRegions,
-    relative: np.ndarray,
-    cost: float,
-    here: np.ndarray,
-    sizes: Callable[[Samples], np.ndarray],
-    limit: float,
-    numbers: Sequence[int],
-) -> Iterator[Statement]:
-    """Rows that are on their side of a kink by no more than chance: regions that wide reach them, and all of them on the other
-    side would cost no more in Σ w r². Without them, a unit's region must not grow beyond its own size.
+@dataclass(frozen=True, eq=False)
+class CheapestSquares:
+    """The same over the rows that cost no more than a share of `margin` each, for every share, (shares, k)."""
 
-    relative  (k,) sizes of the units' regions
-    here      (k,) relative sizes of the units' parts of (JᵀJ)⁻¹ on all rows
-    sizes     the same on others; infinite where they are open
-    numbers   what the units are called
-    """
-    if not reach.network.activation.kinks:
-        return
-    by_chance = to_numpy(samples.fold(NearSquares(reach))[0]) <= cost
-    if not by_chance.any():
-        return
-    there = sizes(samples.map(Near(reach).without))
-    units = tuple(np.flatnonzero(~(relative * there <= here * limit) & by_chance).tolist())
-    if units:
-        who = named(numbers[i] for i in units)
-        sentence = f"{who} determined by rows on a kink alone, within the noise; give rows elsewhere, or more of them."
-        yield Statement(Topic.SIGNIFICANCE, Kind.TESTED, False, sentence, units=units)
+    reach: UnitRegions
+    margin: float
+
+    @property
+    def floats_per_row(self) -> int:
+        return NearSquares(self.reach).floats_per_row
+
+    def __call__(self, block: Block) -> Sums:
+        X, _, w = double(block)
+        xp = array_namespace(X)
+        costs, near = NearSquares(self.reach).costs(X, w)
+        zero = xp.zeros_like(costs)
+        return (xp.stack([xp.sum(xp.where(near & (costs <= self.margin * s), costs, zero), axis=0) for s in SHARES.tolist()]),)
+
+
+@dataclass(frozen=True, eq=False)
+class OtherSides:
+    """Rows within reach of a unit's kink that cost no more than its `most` (k,) each on the other side."""
+
+    reach: UnitRegions
+    most: np.ndarray
+
+    @property
+    def floats_per_row(self) -> int:
+        return NearSquares(self.reach).floats_per_row
+
+    def without(self, block: Block) -> Block:
+        """The block with their weights zero."""
+        X, _, w = double(block)
+        xp = array_namespace(X)
+        costs, near = NearSquares(self.reach).costs(X, w)
+        on = xp.any(near & (costs <= as_like(self.most, X)), axis=1)
+        return replace(block, w=xp.where(on, xp.zeros_like(w), w))
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,9 @@ Where it leaves a doubt the unit is taken away and the others are refitted; with
 
 must both exceed what the best of (en/d)^d patterns of sides gains by chance. The second is a sum over its own spread: for
 errors with independent signs and a fixed D it exceeds t with probability 2 e^{−t/2} at most, whatever their sizes.
+Where φ(z) + φ(−z) is a constant, a sigmoid, and the class has none, a pair of opposite units may carry one. So the others are
+refitted with c as well. That is no narrower: with c (φ(z) + φ(−z)), z any of theirs, for c it has all units again, and it is a
+rival if its gain is one's. Narrower it is with units reflected so that c vanishes, and refitted once more.
 Cost  O(k²q³) for the Wald statistics; the refit of as many networks of k − 1 units as there are doubtful ones.
 """
 
@@ -25,6 +28,7 @@ from weightlift.certificate.statement import Kind, Statement, Topic, named
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
 from weightlift.evidence.rows import double
+from weightlift.identifiability.reflections import without_offset
 from weightlift.namespaces import array_namespace, to_numpy
 from weightlift.network import Network
 from weightlift.refinement.gauss_newton import gauss_newton
@@ -52,11 +56,10 @@ def significance(
     doubtful = np.flatnonzero(~(needed >= limit))
     moved = np.zeros(len(needed), dtype=bool)
     if doubtful.size and gauge.network.n_units > 1:
-        fit = without(samples, gauge, doubtful)
-        needed[doubtful] = losses(samples, information, fit, variance)
+        needed[doubtful], narrower = _least(samples, information, doubtful, variance)
         for at in np.flatnonzero(~(needed[doubtful] >= limit)):
             rest = np.delete(np.arange(len(needed)), doubtful[at])
-            moved[rest] |= ~_within(gauge, rest, fit.network(int(at)), regions)
+            moved[rest] |= ~_within(gauge, rest, narrower[at], regions)
     weak, least = tuple(np.flatnonzero(~(needed >= limit) | moved).tolist()), float(needed.min())
     sentence = (
         f"No unit is a product of noise: without any one Σ w r² is {least:.3g} σ² larger or more, {limit:.3g} by chance."
@@ -73,12 +76,41 @@ def chance(gauge: Gauge, n: int) -> float:
     return gauge.unit_size + 2 * (d + 1) * math.log(math.e * n / (d + 1)) + 40.0
 
 
-def without(samples: Samples, gauge: Gauge, units: np.ndarray) -> Students:
-    """The network without each of the units, the others refitted."""
-    net, scaled = gauge.network, gauge.network.activation.degree is not None
+def odds(units: int) -> float:
+    """What a network may be worse by, or better, in Σ w r²/σ² without being another: the best of 2ᵏ patterns gains less."""
+    return LIMITS.rival + 2 * math.log(2) * units
+
+
+def _least(
+    samples: Samples, information: Information, units: np.ndarray, variance: float
+) -> tuple[np.ndarray, list[Network]]:
+    """The least loss without each of the units, and the network that has it; one that is no narrower counts as a rival does."""
+    gauge = information.gauge
+    fit = without(samples, gauge, units)
+    least, networks = losses(samples, information, fit, variance), [fit.network(j) for j in range(len(units))]
+    phi = gauge.network.activation
+    if gauge.free.c or phi.reflection is None or len(phi.reflection[1]) != 1:
+        return least, networks
+    beside = without(samples, gauge, units, constant=True)
+    turned = [replace(without_offset(beside.network(j)), c=0.0) for j in range(len(units))]
+    narrower = _refitted(samples, gauge, Students.of(*turned), gauge.free.names)
+    for fit, bar in ((narrower, math.inf), (beside, odds(gauge.network.n_units))):
+        lost = losses(samples, information, fit, variance)
+        for j in np.flatnonzero((lost < least) & (lost <= bar)):
+            least[j], networks[j] = lost[j], fit.network(int(j))
+    return least, networks
+
+
+def without(samples: Samples, gauge: Gauge, units: np.ndarray, *, constant: bool = False) -> Students:
+    """The network without each of the units, the others refitted, with c as well where a constant is to be beside them."""
+    net = gauge.network
     rest = [np.delete(np.arange(net.n_units), i) for i in units]
     starts = Students.of(*(replace(net, W=net.W[:, j], a=net.a[j], b=net.b[j]) for j in rest))
-    free = "".join(dict.fromkeys(gauge.free.names + "a"))
+    return _refitted(samples, gauge, starts, "".join(dict.fromkeys(gauge.free.names + "c" * constant)))
+
+
+def _refitted(samples: Samples, gauge: Gauge, starts: Students, names: str) -> Students:
+    free, scaled = "".join(dict.fromkeys(names + "a")), gauge.network.activation.degree is not None
     return gauss_newton(samples, starts, free=free, unit=scaled, iterations=LIMITS.refit, tol=1e-6).students
 
 

@@ -39,6 +39,7 @@ from weightlift.certificate.precision import (
     undetermined,
 )
 from weightlift.certificate.quantum import Quantum, bounded, quantum_of, rounded_values
+from weightlift.certificate.significance import odds
 from weightlift.certificate.standard import Standard, carried
 from weightlift.certificate.statement import (
     Kind,
@@ -344,10 +345,10 @@ class _Part:
         claim = replace(case, known=known)
         if len({i for s in claim.known.failing for i in s.units} & set(kept.tolist())) == len(kept):
             return claim.known  # nothing is left to be claimed
-        odds = LIMITS.rival + 2 * math.log(2) * len(kept)
-        margin = odds * fit.variance
+        gain = odds(len(kept))
+        margin = gain * fit.variance
         few = 1.0 if fit.fit is None else max(1.0, fit.fit.kurtosis / 3 + 1)
-        findings, within = self._below(Bar(self.information.rss + margin, odds, few), claim, fit.regions)
+        findings, within = self._below(Bar(self.information.rss + margin, gain, few), claim, fit.regions)
         if within > LIMITS.same_minimum:
             assert fit.relative is not None
             claim = claim._wider(1.0 + within, self.fewer.named(_minima(within, fit.relative)))
