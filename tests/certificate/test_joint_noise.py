@@ -16,6 +16,7 @@ from weightlift.certificate.joint_lack_of_fit import JointLackOfFit
 from weightlift.certificate.joint_noise import _chance, _enough, _influence, _open_sizes, _significance, _wide
 from weightlift.certificate.joint_standard import StandardForm, relative_size
 from weightlift.certificate.precision import on_sides
+from weightlift.certificate.significance import odds
 from weightlift.evidence.stacked import Stacked, StackedInformation
 from weightlift.identifiability import rows_needed
 from weightlift.refinement.variable_projection import Model, variable_projection
@@ -118,7 +119,7 @@ def test_regions_are_fishers_ellipsoids(monkeypatch, activation, m, seed):
     ((reach, relative, cost, here, limit),) = asked
     gained = q + m + 2 * 5 * math.log(math.e * n / 5) + 40.0
     np.testing.assert_allclose(reach, gained / radius**2 * found.regions[:, :, :q, :q], rtol=1e-9)
-    assert cost == pytest.approx(gained * np.trace(form.noise) / m, rel=1e-9)
+    assert cost == pytest.approx(np.array([gained, odds(k)]) * np.trace(form.noise) / m, rel=1e-9)
     np.testing.assert_allclose(relative, [relative_size(stacked, i, found.regions[:, i]) for i in range(k)], rtol=1e-9)
     H = [relative_size(stacked, i, (L @ L.T)[None][:, at[i]][:, :, at[i]]) for i in range(k)]
     np.testing.assert_allclose(here, H, rtol=1e-9)

@@ -30,7 +30,7 @@ from weightlift.certificate.noise import (
     examine_noise,
     structure,
 )
-from weightlift.certificate.significance import chance
+from weightlift.certificate.significance import chance, odds
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
 
@@ -189,7 +189,7 @@ def test_what_rows_on_a_kink_are_asked(monkeypatch: pytest.MonkeyPatch, activati
     shift = information.gradient @ information.inverse @ information.gradient / found.variance
     np.testing.assert_allclose(reach.regions, gained * wanted, rtol=1e-5, atol=1e-9 * np.abs(gained * wanted).max())
     assert found.regions[0, 0, 0, 0] >= (radius + np.sqrt(shift)) ** 2 * wanted[0, 0, 0, 0] * (1 - 1e-6)
-    assert cost == pytest.approx(gained * found.variance, rel=1e-9)
+    assert cost == pytest.approx((gained * found.variance, odds(2) * found.variance), rel=1e-9)
     np.testing.assert_allclose(here, [gauge.relative_size(i, information.unit_inverse(i)) for i in range(2)], rtol=1e-9)
     np.testing.assert_allclose(relative, np.max([gauge.relative_sizes(R) for R in found.regions], axis=0), rtol=1e-9)
     assert limit == 1.25

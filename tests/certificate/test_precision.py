@@ -245,22 +245,25 @@ def test_boxes_are_those_of_their_ellipsoids(seed: int) -> None:
 
 
 def test_rows_on_a_kink_count_within_their_cost() -> None:
-    """Units whose rows within reach could all change sides for the cost and whose parts of (JᵀJ)⁻¹ grow beyond a limit then."""
+    """Units whose rows within reach may change sides, all for what chance gains or the nearest for what a rival may cost, and
+    whose parts of (JᵀJ)⁻¹ grow beyond a limit then."""
     net = Network([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]], [2.0, 1.0, 1.0], [0.0, 0.0, 9.0])
-    X = np.array([[0.1, 5.0], [5.0, 0.1], [5.0, 5.0], [-5.0, 5.0]])
+    X = np.array([[0.1, 5.0], [5.0, 0.1], [5.0, 5.0], [-5.0, 5.0]])  # within 0.2 of a kink: row 0 of unit 0, row 1 of unit 1
     rows, reach = samples.open(X, X[:, 0]), UnitRegions(net, np.tile(np.diag([0.0, 0.0, 0.04]), (1, 3, 1, 1)))
 
     def sizes(left: samples.Samples) -> np.ndarray:
-        assert sum(float(np.sum(block.w)) for block in left.blocks(4)) == 2.0  # the first two rows are within 0.2 of a kink
-        return np.array([4.0, 4.0, 4.0])
+        (block,) = left.blocks(4)
+        assert block.w is not None
+        return np.where([block.w[0] == 0, block.w[1] == 0, (block.w[2:] == 0).any()], 4.0, 1.0)
 
     relative, here = np.array([0.5, 0.5, 0.5]), np.ones(3)
-    for cost, limit, units in (
-        (0.05, 1.9, (0, 1)),  # 4 · 0.01 for the first, 0.01 for the second; nothing within reach of the third costs nothing
-        (0.03, 1.9, (1,)),
-        (0.05, 2.1, ()),
-        (-1.0, 1.9, ()),
+    for chance, margin, limit, units in (
+        (0.05, 0.05, 1.9, (0, 1)),  # 4 · 0.01 for the first, 0.01 for the second; nothing is within reach of the third
+        (0.03, 0.03, 1.9, (1,)),
+        (0.03, 0.05, 1.9, (0, 1)),
+        (0.05, 0.05, 2.1, ()),
+        (-1.0, -1.0, 1.9, ()),
     ):
-        found = list(on_sides(rows, reach, relative, cost, here, sizes, limit, (7, 8, 9)))
-        assert [tuple(i for i in s.units if i < 2) for s in found] == ([units] if units else [])
+        found = list(on_sides(rows, reach, relative, (chance, margin), here, sizes, limit, (7, 8, 9)))
+        assert [s.units for s in found] == ([units] if units else [])
         assert all("8" in s.sentence for s in found)
