@@ -128,7 +128,8 @@ def of_any_width(problem: JointProblem, budget: Budget, callback: Callback | Non
 def of_that_width(problem: JointProblem, budget: Budget, callback: Callback | None, width: int) -> Recovery:
     """Of the width that is given; what passes for noise is none where a wider fit is exact, and then units are missing."""
     found = of_width(problem, width, budget, callback)
-    if found.certificate.status is not Status.STATISTICAL or found.certificate.explained:
+    noise = any(s.topic is Topic.STRUCTURE and s.holds for s in found.certificate.statements)
+    if found.certificate.explained or not noise:
         return found
     units = min(2 * width, Widths.of(problem).most)
     if units == width or budget.late() or not _explained_by(problem, units, replace(budget, enough=found.work / 4)):
