@@ -51,9 +51,7 @@ class Limits:
     units: int = 6  # … and units: fewer are found sooner by a batch of narrow starts
     temperatures: tuple[float, ...] = (1.0, 0.5, 0.22, 0.11, 0.05)  # of softened kinks, each about half of the last
     race: int = 3  # temperatures after which the worse half of the starts is dropped
-    batch: float = (
-        5e8  # entries of their matrices JᵀJ that an accelerator works on at once: with their factors forty gigabytes …
-    )
+    batch: float = 5e8  # entries of JᵀJ of all starts of a batch on an accelerator: with their factors forty gigabytes …
     starts: int = 8  # … and starts at most: more are seldom needed
     soft: tuple[int, float] = (10, 1e-3)  # steps at most, fewer where one gains less than this share of the risk: with 25 and
     # 0.1 29 of 40 starts found 16 units, not 34 of 37, and none of six 24
