@@ -123,7 +123,7 @@ def test_more_steps_never_end_higher(plant, symmetric_noise, order):
     start = kcl(T)
     residuals = [polish(T, start, max_steps=steps).residual for steps in (0, 1, 2, 3, 5, 10, 60)]
     assert residuals[0] == start.residual
-    assert residuals == sorted(residuals, reverse=True)
+    assert np.diff(residuals).max() <= np.finfo(float).eps  # relative to |T|: what rounding leaves of E = Σ s x^{⊗p} − T
     assert residuals[1] < residuals[0]
     assert residuals[-2] - residuals[-1] < 1e-6 * (residuals[0] - residuals[-1])  # ten steps are enough so near
 
