@@ -5,31 +5,34 @@ VENV := .venv
 INSTALL := ".[dev]"
 BIN := $(VENV)/bin
 READY := $(VENV)/.installed
+LOWEST := .venv-lowest
 WORKERS ?= auto
 
-PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 4 --dist worksteal
+RUN := -m pytest -n $(WORKERS) --maxprocesses 4 --dist worksteal
+PYTEST := $(BIN)/python $(RUN)
 
 .DEFAULT_GOAL := help
-.PHONY: help install lint test suite test-slow demo bench docs clean
+.PHONY: help install lint test suite test-slow test-lowest demo bench docs clean
 
 help:
-	@echo "make demo       recover a planted network and show it"
-	@echo "make test       lint, type-check, check the import contract, run the tests"
-	@echo "make suite      the tests alone"
-	@echo "make test-slow  the long tests alone"
-	@echo "make bench      every benchmark, quickly: ratios to peers and rooflines, into out/benchmarks"
-	@echo "make docs       build the documentation into docs/_build/html"
-	@echo "make lint       ruff, mypy and import-linter alone"
-	@echo "make install    create $(VENV) and install into it (the targets above do so when needed)"
-	@echo "make clean      remove caches and build outputs; $(VENV) stays"
+	@echo "make demo         recover a planted network and show it"
+	@echo "make test         lint, type-check, check the import contract, run the tests"
+	@echo "make suite        the tests alone"
+	@echo "make test-slow    the long tests alone"
+	@echo "make test-lowest  the tests on the lowest versions of all dependencies, in $(LOWEST)"
+	@echo "make bench        every benchmark, quickly: ratios to peers and rooflines, into out/benchmarks"
+	@echo "make docs         build the documentation into docs/_build/html"
+	@echo "make lint         ruff, mypy and import-linter alone"
+	@echo "make install      create $(VENV) and install into it (the targets above do so when needed)"
+	@echo "make clean        remove caches and build outputs; $(VENV) stays"
 
 install: $(READY)
 
 # One BLAS thread a process: the workers share the cores, and small products are faster so.
-test suite test-slow docs: export OMP_NUM_THREADS := 1
-test suite test-slow docs: export OPENBLAS_NUM_THREADS := 1
-test suite test-slow docs: export MKL_NUM_THREADS := 1
-test suite test-slow docs: export VECLIB_MAXIMUM_THREADS := 1
+test suite test-slow test-lowest docs: export OMP_NUM_THREADS := 1
+test suite test-slow test-lowest docs: export OPENBLAS_NUM_THREADS := 1
+test suite test-slow test-lowest docs: export MKL_NUM_THREADS := 1
+test suite test-slow test-lowest docs: export VECLIB_MAXIMUM_THREADS := 1
 
 test: lint
 	$(PYTEST) -m "not slow"
@@ -39,6 +42,13 @@ suite: $(READY)
 
 test-slow: $(READY)
 	$(PYTEST) -m slow
+
+test-lowest:
+	@test -x $(LOWEST)/bin/pip || $(PYTHON) -m venv $(LOWEST)
+	@$(PYTHON) .ci/lowest > $(LOWEST)/constraints.txt
+	@$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --constraint $(LOWEST)/constraints.txt \
+	    --editable ".[dask,frames,onnx,parquet,test]"
+	$(LOWEST)/bin/python $(RUN) -m "not slow"
 
 lint: $(READY)
 	$(BIN)/python -m ruff check .
