@@ -17,7 +17,8 @@ import numpy as np
 
 from weightlift.activations import Activation, get
 from weightlift.errors import ActivationError
-from weightlift.hermite import contraction, polynomials
+from weightlift.hermite import polynomials
+from weightlift.hermite.contractions import contracted, row_sums
 from weightlift.moments.limits import LIMITS
 from weightlift.namespaces import Array, array_namespace, as_like, matmul_transposed, to_numpy
 from weightlift.network import Network
@@ -28,7 +29,7 @@ from weightlift.samples import Block, Sums
 class HermiteMoment:
     """M_{p+q}(V, …, V, α, …, α): p free slots restricted to V (d, k'), q slots filled by α of any length.
 
-    V = None leaves the free slots unrestricted (k' = d). Cost O(n d k' + n k'^p).
+    V = None leaves the free slots unrestricted (k' = d). Cost O(n d k' + n k'^p), and k'^p once.
     """
 
     n_inputs: int
@@ -39,25 +40,35 @@ class HermiteMoment:
 
     @property
     def floats_per_row(self) -> int:
-        width = self.n_inputs if self.V is None else self.V.shape[1]
-        return int(width + 2 * width ** max(1, (self.free + 1) // 2) + 2 + self.filled)
+        width, degree = self._width, max(1, (self.free + 1) // 2)
+        return width + 2 * math.comb(width + degree - 1, degree) + 2 + self.filled
+
+    @property
+    def _width(self) -> int:
+        return self.n_inputs if self.V is None else int(self.V.shape[1])
 
     def __call__(self, block: Block) -> Sums:
-        xp = array_namespace(block.X)
-        if self.V is None:
-            S, gram = block.X, xp.eye(self.n_inputs, dtype=block.X.dtype, device=block.X.device)
-        else:
-            V = as_like(self.V, block.X)
-            S, gram = xp.matmul(block.X, V), matmul_transposed(V, V)
+        xp, X = array_namespace(block.X), block.X
+        S = X if self.V is None else xp.matmul(X, as_like(self.V, X))
+        t = xp.matmul(X, self._direction(X)[0]) if self.filled else None
+        return row_sums(block.wy, S, free=self.free, filled=self.filled, t=t)
+
+    def finish(self, sums: Sums) -> Sums:
+        """What the sums over all rows say, once."""
+        xp, like = array_namespace(sums[0]), sums[0]
+        V = None if self.V is None else as_like(self.V, like)
+        gram = xp.eye(self.n_inputs, dtype=like.dtype, device=like.device) if V is None else matmul_transposed(V, V)
         if not self.filled:
-            return (contraction(block.wy, S, free=self.free, gram=gram),)
-        alpha = as_like(self.alpha, block.X)
+            return (contracted(sums, free=self.free, gram=gram),)
+        alpha, length = self._direction(like)
+        b = alpha if V is None else xp.matmul(xp.matrix_transpose(V), alpha)
+        return (length**self.filled * contracted(sums, free=self.free, gram=gram, filled=self.filled, b=b),)
+
+    def _direction(self, like: Array) -> tuple[Array, Array]:
+        """α/‖α‖ and ‖α‖."""
+        xp, alpha = array_namespace(like), as_like(self.alpha, like)
         length = xp.sqrt(xp.sum(alpha * alpha))
-        alpha = alpha / length
-        b = alpha if self.V is None else xp.matmul(xp.matrix_transpose(V), alpha)
-        t = xp.matmul(block.X, alpha)
-        value = contraction(block.wy, S, free=self.free, gram=gram, filled=self.filled, t=t, b=b)
-        return (length**self.filled * value,)
+        return alpha / length, length
 
     def expectation(self, network: Network) -> tuple[np.ndarray]:
         order = self.free + self.filled
