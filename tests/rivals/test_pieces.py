@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.rivals.instances import ONE, TWO, clustered, examined, outcomes
+from tests.rivals.instances import ONE, TWO, beside, clustered, examined, outcomes
 
 import weightlift as wl
 from weightlift import samples
@@ -22,6 +22,7 @@ from weightlift.rivals.pieces import (
     RELATIONS,
     Exchange,
     Pieces,
+    _by_subsets,
     _independent_columns,
     _listed,
     _new_on,
@@ -390,6 +391,20 @@ def test_sets_of_two_to_four_units_are_tried_beside_loose_ones(seed: int) -> Non
     loose, rest = examine_pieces(samples.open(X, net.predict(X)), X, Gauge.of(net, bias=True, offset=False), 0.0)
     assert (loose.outcome, loose.units, loose.width) == (Outcome.FOUND, (5,), 5)
     assert (rest.outcome, rest.units, rest.limit) == (Outcome.NONE_FOUND, (0, 1, 2, 3, 4), 25.0)
+
+
+@pytest.mark.parametrize("cells", [1, 3, 6, 1000])
+def test_sets_are_judged_on_all_cells(cells: int, seed: int, limits: Callable[..., None]) -> None:
+    """However few are looked at first: clusters leave the twin of three units, and rows elsewhere none."""
+    rng = np.random.default_rng(seed)
+    common = wl.Network(rng.standard_normal((5, 3)), b=rng.standard_normal(3))
+    net = beside(ONE, common)
+    near, everywhere = np.hstack([clustered(seed), rng.standard_normal((160, 2))]), rng.standard_normal((400, 5))
+    for X, outcome, units in ((near, Outcome.FOUND, {0, 1, 2}), (everywhere, Outcome.NONE_FOUND, set(range(6)))):
+        pieces = replace(of(net, X @ net.W + net.b > 0, bias=True), X=X)
+        limits("weightlift.rivals.pieces", rows=8 * cells)
+        (found,) = _by_subsets(samples.open(X, net.predict(X)), pieces, pieces.units)
+        assert (found.outcome, set(found.units)) == (outcome, units)
 
 
 def test_kinks_may_lie_where_noise_puts_them(monkeypatch: pytest.MonkeyPatch) -> None:

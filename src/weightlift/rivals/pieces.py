@@ -320,16 +320,11 @@ def _open_beside_loose(pieces: Pieces, tight: np.ndarray) -> tuple[tuple[Finding
 def _by_subsets(samples: Samples, pieces: Pieces, units: tuple[int, ...]) -> tuple[Finding, ...]:
     """Rivals that differ in two to four of these units, the others being common; only for the few cells that those see."""
     known = dict[tuple[int, int], np.ndarray]()
-    B = pieces.different[: LIMITS.rows // 8].astype(np.int64)
     sets = itertools.chain.from_iterable(itertools.combinations(units, size) for size in range(2, LIMITS.swaps + 1))
     tried, suspects, found = 0, 0, []
     for chosen in itertools.islice(sets, LIMITS.subsets):
-        tried, bits = tried + 1, 1 << np.arange(len(chosen))
-        seen = np.flatnonzero(np.bincount(B[:, chosen] @ bits, minlength=2 ** len(chosen)))
-        if (key := (len(chosen), int((1 << seen).sum()))) not in known:
-            known[key] = _new_on(((seen[:, None] >> np.arange(len(chosen))) & 1).astype(float), pieces.alpha)
-        if (new := known[key]).size and (suspects := suspects + 1) <= LIMITS.suspects:
-            columns = new[np.searchsorted(seen, pieces.different[:, chosen].astype(np.int64) @ bits)]
+        tried, columns = tried + 1, _new_sides(pieces, chosen, known)
+        if columns.size and (suspects := suspects + 1) <= LIMITS.suspects:
             found += _agreeing(samples, Exchange.of(pieces, chosen, columns))
         if len(found) >= LIMITS.patterns:
             break
@@ -343,6 +338,23 @@ def _by_subsets(samples: Samples, pieces: Pieces, units: tuple[int, ...]) -> tup
         return (Finding(Outcome.UNEXAMINED, sentence, number=float(suspects), limit=float(LIMITS.suspects), units=units),)
     sentence = f"No other units with the same pieces on these rows were found among {of}; tested, not proved."
     return (Finding(Outcome.NONE_FOUND, sentence, number=0.0, limit=float(tried), units=units, assumes=(DENSITY,)),)
+
+
+def _new_sides(pieces: Pieces, chosen: tuple[int, ...], known: dict[tuple[int, int], np.ndarray]) -> np.ndarray:
+    """(cells, m) other sides that are combinations of these units' slopes; known: what was found of the cells that units see.
+
+    Where some cells show these units on all their sides, the others show nothing more.
+    """
+    bits = 1 << np.arange(len(chosen))
+    for B in (pieces.different[: LIMITS.rows // 8, chosen], pieces.different[:, chosen]):
+        codes = B.astype(np.int64) @ bits
+        seen = np.flatnonzero(np.bincount(codes, minlength=2 ** len(bits)))
+        if len(seen) == 2 ** len(bits):
+            break
+    if (key := (len(bits), int((1 << seen).sum()))) not in known:
+        known[key] = _new_on(((seen[:, None] >> np.arange(len(bits))) & 1).astype(float), pieces.alpha)
+    new = known[key]
+    return new[np.searchsorted(seen, pieces.different[:, chosen].astype(np.int64) @ bits)] if new.size else new
 
 
 def _new_on(B: np.ndarray, alpha: float) -> np.ndarray:
