@@ -49,6 +49,7 @@ ROOMS: dict[str, tuple[str, ...]] = {  # the core mathematics, and the tests tha
     "refinement/normal_equations.py": ("tests/refinement", "tests/contract", "tests/search", BACKWARD),
     "certificate": ("tests/certificate", "tests/rivals"),
     "rivals": ("tests/rivals", "tests/certificate"),
+    "evidence": ("tests/evidence", "tests/rivals", "tests/certificate"),
 }
 CONTROL = "control"
 MEMORY = 6 << 30  # bytes of addresses: a wrong size ends in an error, not in the machine's last memory

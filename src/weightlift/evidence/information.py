@@ -88,7 +88,7 @@ class Information:
         """(p,) mass of each coordinate in the directions that the rows do not determine."""
         values, vectors = self._spectrum
         weak = vectors[:, values <= values[-1] / MAX_CONDITION]
-        return np.asarray((weak**2).sum(axis=1) + (self._scale == 0))
+        return np.asarray((weak**2).sum(axis=1))
 
     def open_directions(self) -> np.ndarray:
         """(p, r) an orthogonal basis, in the coordinates' own sizes, of what the rows do not determine; r = 0 at full rank."""
