@@ -14,8 +14,10 @@ from scipy.stats import norm
 from weightlift import Network, samples
 from weightlift.activations import custom
 from weightlift.certificate import certify
+from weightlift.certificate.standard import Standard
 from weightlift.identifiability import reflect
 from weightlift.refinement.gauss_newton import gauss_newton
+from weightlift.refinement.variable_projection import Model, variable_projection
 from weightlift.risk import Students
 
 CENTRES = np.array([[-0.994, -1.352, 0.779], [1.282, -1.81, 1.308], [-0.837, -0.737, -0.322], [-0.605, 1.202, 0.934]])
@@ -563,6 +565,22 @@ def flat_input(rng: np.random.Generator) -> Instance:
     return Instance(X, (truth, *found), "noisy", {"bias": True, "offset": False}, noise=errors)
 
 
+def flat_outputs(rng: np.random.Generator) -> Instance:
+    """The same with several outputs, or beside a linear part; the fit is sought in standard inputs."""
+    d, k, m = int(rng.integers(2, 5)), int(rng.integers(1, 3)), int(rng.integers(1, 4))
+    activation, linear = str(rng.choice(["relu", "relu", "squared_relu", "absolute", "tanh"])), m == 1
+    a, V = rng.choice([-1.0, 1.0], (k, m)) * rng.uniform(0.5, 1.5, (k, m)), rng.standard_normal((d, m)) if linear else None
+    truth = Network(1.5 * rng.standard_normal((d, k)), a, rng.uniform(-0.5, 0.5, k), np.zeros(m), activation, V)
+    X, spread = rng.standard_normal((60 * (d + 2) * k + 60, d)), 10 ** rng.uniform(-6, -2)
+    errors = 10 ** rng.uniform(-4, -1.5) * rng.standard_normal((len(X), m))
+    Y = truth.predict(X * np.append(np.ones(d - 1), spread) + np.append(np.zeros(d - 1), 1.0)) + errors
+    flat = Standard(np.append(np.zeros(d - 1), 1.0), np.append(np.ones(d - 1), spread))
+    model = Model(True, linear, True)
+    fit = variable_projection(samples.open(X, Y), flat.network(truth), model, iterations=80, damping=1e-6, tol=1e-14).network
+    X[:, -1] = 1.0 + spread * X[:, -1]
+    return Instance(X, (truth, flat.undo(fit)), "noisy", {"bias": True, "offset": True}, noise=Y - truth.predict(X))
+
+
 CONSTRUCTIONS: dict[str, Callable[[np.random.Generator], Instance]] = {
     f.__name__: f
     for f in (
@@ -600,6 +618,7 @@ CONSTRUCTIONS: dict[str, Callable[[np.random.Generator], Instance]] = {
         noisy_places,
         unsettled,
         flat_input,
+        flat_outputs,
         held_out_copies,
         split,
         zero_set,

@@ -8,6 +8,7 @@ from tests.certificate.joint_cases import far_rows, fit, noisy, teacher
 
 from weightlift import Network, samples
 from weightlift.certificate import certify
+from weightlift.certificate.joint_distances import joint_distances
 from weightlift.certificate.joint_standard import StandardForm, relative_size
 from weightlift.evidence.stacked import Stacked
 from weightlift.refinement.variable_projection import Model
@@ -75,7 +76,8 @@ def test_detection_limits_and_noise_are_in_the_targets_units():
 
 @pytest.mark.parametrize(("activation", "linear"), [("tanh", True), ("tanh", False), ("relu", False), ("relu", True)])
 def test_inverses_come_back_as_those_of_the_raw_rows(activation, linear, seed):
-    """L Lᵀ = (Σ w Jᵀ diag(1/s²) J)⁺ in raw coordinates, for ReLU of changes with δ(w, b) ⟂ (w, b); units' parts with it."""
+    """L Lᵀ = (Σ w Jᵀ diag(1/s²) J)⁺ in raw coordinates, for ReLU of changes with δ(w, b) ⟂ (w, b); units' sizes with it, and
+    their regions, for ReLU of changes that are so in standard inputs."""
     net, X, Y, w = far_rows(activation, linear, seed)
     model = Model(True, linear, True)
     form = StandardForm.of(net, samples.open(X, Y, sample_weight=w), model, explained=True)
@@ -99,17 +101,44 @@ def test_inverses_come_back_as_those_of_the_raw_rows(activation, linear, seed):
     np.testing.assert_allclose(found / np.outer(scale, scale), expected / np.outer(scale, scale), atol=1e-6)
     L = form.information.half_inverse
     own = [form.stacked.coordinates(i) for i in range(2)]
-    moved = form.raw_regions(np.stack([[t * (L @ L.T)[np.ix_(at, at)] for at in own] for t in (1.0, 9.0)]))
+    regions = np.stack([[t * (L @ L.T)[np.ix_(at, at)] for at in own] for t in (1.0, 9.0)])
+    moved = form.raw_regions(regions)
     errors, sizes = np.array([1e-8, 30.0]), []
     for i, at in enumerate(own):
-        wanted, unit = expected[np.ix_(at, at)], np.outer(scale[at], scale[at])
-        for R, t in zip(moved, (1.0, 9.0), strict=True):
-            np.testing.assert_allclose(R[i] / unit, t * wanted / unit, atol=1e-5)
+        wanted, theta, t = expected[np.ix_(at, at)], raw.theta[at], np.zeros(5)
+        S = np.linalg.inv(T[np.ix_(at, at)])[:3, :3]
+        t[:3] = S.T @ S @ theta[:3]
+        np.testing.assert_allclose(form.slices[i], t[:3], rtol=1e-12)
+        P = np.eye(5) - (activation == "relu") * np.outer(theta * [1, 1, 1, -1, -1], t) / (t @ theta)
+        region = P @ wanted @ P.T
+        unit = np.sqrt(np.outer(np.diagonal(region), np.diagonal(region)))
+        for R, times in zip(moved, (1.0, 9.0), strict=True):
+            np.testing.assert_allclose(R[i] / unit, times * region / unit, atol=1e-5)
         inner, outer = (np.linalg.eigvalsh(part)[-1] for part in (wanted[:3, :3], wanted[3:, 3:]))
-        theta = raw.theta[at]
         sizes.append(np.sqrt(max(inner / (theta[:3] @ theta[:3]), outer / (theta[3:] @ theta[3:]))))
-        assert relative_size(raw, i, moved[:, i]) == pytest.approx(3.0 * sizes[-1], rel=1e-4)
+    np.testing.assert_allclose(form.raw_sizes(regions), 3.0 * np.array(sizes), rtol=1e-4)
     np.testing.assert_allclose(form.precision(errors), 2.0 * np.sqrt((errors / s**2).sum()) * np.array(sizes), rtol=1e-4)
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu", "squared_relu"])
+@pytest.mark.parametrize("spread", [1.0, 1e-2, 1e-4])
+def test_distances_are_those_of_standard_inputs(activation, spread, seed):
+    """Beside an input 1 + s g, where w and b alone may be anything: of a unit of any length, near as the rows see it."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(100, 2)) * [1.0, spread] + [0.0, 1.0]
+    near = Network(rng.normal(size=(2, 1)), rng.normal(size=(1, 2)), [0.3], np.zeros(2), activation)
+    form = StandardForm.of(near, samples.open(X, near.predict(X)), Model(True, False, True), explained=True)
+    own = form.stacked.network
+    moved = replace(own, W=own.W + 0.1 * rng.normal(size=(2, 1)), b=own.b + 0.1 * rng.normal(size=1), a=1.1 * own.a)
+    truth, degree = form.back(moved), own.activation.degree
+    if degree:
+        truth = replace(truth, W=3.0 * truth.W, b=3.0 * truth.b, a=truth.a / 3.0**degree)
+    L = form.information.half_inverse[form.stacked.coordinates(0)]
+    regions = np.stack([[L @ L.T], [4.0 * L @ L.T]])
+    expected = joint_distances(own, moved, np.ones(1), regions)
+    found = joint_distances(near, truth, np.ones(1), form.raw_regions(regions), form.slices)
+    np.testing.assert_allclose(found, expected, rtol=1e-3)
+    assert 1e-2 < expected[0, 0] < 1e3
 
 
 @pytest.mark.parametrize("activation", ["tanh", "relu"])

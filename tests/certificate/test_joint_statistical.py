@@ -10,7 +10,7 @@ import weightlift as wl
 from weightlift.certificate import Topic, certify
 from weightlift.certificate import joint_statistical as module
 from weightlift.certificate.joint_noise import examine_joint_noise
-from weightlift.certificate.joint_standard import StandardForm, relative_size
+from weightlift.certificate.joint_standard import StandardForm
 from weightlift.certificate.joint_statistical import CombinedTargets, JointContrast, NoisyCase
 from weightlift.certificate.status import Certificate, Evidence
 from weightlift.evidence.stacked import Stacked
@@ -146,10 +146,9 @@ def test_numbers_of_the_rows_are_in_the_targets_units(seed):
     assert case.odds == pytest.approx(30.0 + 4.0 * np.log(2.0), rel=1e-12)
     assert case.margin == pytest.approx(case.odds * np.linalg.eigvalsh(case.form.noise).max(), rel=1e-12)
     found = case.with_regions(claim)
-    for i in range(2):
-        assert found.precision[i] == pytest.approx(
-            relative_size(case.form.raw, i, case.form.raw_regions(case.found.regions)[:, i])
-        )
+    assert found.precision.tolist() == case.form.raw_sizes(case.found.regions).tolist()
+    assert found.slices is None
+    np.testing.assert_allclose(found.regions, case.form.raw_regions(case.found.regions), rtol=1e-12)
     np.testing.assert_allclose(found.wide_regions, case.form.raw_regions(case.found.wide_regions), rtol=1e-12)
 
 

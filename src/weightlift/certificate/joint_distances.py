@@ -1,7 +1,9 @@
 """Where the units of another network lie, beside what is claimed of those of a network with several outputs or a linear part.
 
-A unit is (w, b, a), a ∈ Rᵐ. For homogeneous φ the other's is scaled first so that its (w, b) is that of the claim and something
-orthogonal to it, as the claim's own coordinates are [evidence.stacked]; reflections that φ and the linear part allow are tried.
+A unit is (w, b, a), a ∈ Rᵐ. For homogeneous φ the other's is scaled first, until ⟨t, (w, b)⟩ is that of the claim: what differs
+then is a change with ⟨t, δ(w, b)⟩ = 0, as the claim's own are [evidence.stacked]. Regions have their t from standard inputs:
+beside an input that hardly varies w and b may be anything, the two together not; their length is then no scale, and t = (w, b)
+would move units out of their regions. Reflections that φ and the linear part allow are tried.
 """
 
 from __future__ import annotations
@@ -13,8 +15,17 @@ import numpy as np
 from weightlift.network import Network
 
 
-def joint_distances(network: Network, other: Network, precision: np.ndarray, regions: np.ndarray | None) -> np.ndarray:
-    """(k, k′) distance of every pair of units in units of the precision (k,), or of the regions (r, k, q + m, q + m)."""
+def joint_distances(
+    network: Network,
+    other: Network,
+    precision: np.ndarray,
+    regions: np.ndarray | None,
+    slices: np.ndarray | None = None,
+) -> np.ndarray:
+    """(k, k′) distance of every pair of units in units of the precision (k,), or of the regions (r, k, q + m, q + m).
+
+    slices  (k, q), the t of homogeneous units; (w, b) unless given
+    """
     k, bias = network.n_units, regions is None or regions.shape[2] > network.n_inputs + network.n_outputs
     found = np.full((k, other.n_units), np.inf)
     if network.a.shape[1:] != other.a.shape[1:]:
@@ -24,13 +35,15 @@ def joint_distances(network: Network, other: Network, precision: np.ndarray, reg
             continue
         for theirs in _representatives(other, j, turns=network.turns or other.turns):
             for i in range(k):
-                pair = _pair(_unit(network, i), theirs, network.activation.degree)
+                own = _unit(network, i)
+                along = _padded(own[0] if slices is None else slices[i], own[0])
+                pair = _pair(own, theirs, along, network.activation.degree)
                 if pair is None:
                     continue
                 if regions is None:
                     found[i, j] = min(found[i, j], _relative(*pair) / float(precision[i]))
                 else:
-                    found[i, j] = min(found[i, j], *(_in_region(*pair, R[i], bias, network) for R in regions))
+                    found[i, j] = min(found[i, j], *(_in_region(*pair, R[i], along, bias, network) for R in regions))
     return found
 
 
@@ -45,17 +58,22 @@ def _representatives(network: Network, i: int, *, turns: bool) -> list[tuple[np.
     return [(inner, a), (-inner, reflection[0] * a)] if turns and reflection is not None else [(inner, a)]
 
 
+def _padded(along: np.ndarray, inner: np.ndarray) -> np.ndarray:
+    """Zero for b where it is no coordinate."""
+    return np.append(along, np.zeros(len(inner) - len(along)))
+
+
 def _pair(
-    own: tuple[np.ndarray, np.ndarray], theirs: tuple[np.ndarray, np.ndarray], degree: float | None
+    own: tuple[np.ndarray, np.ndarray], theirs: tuple[np.ndarray, np.ndarray], along: np.ndarray, degree: float | None
 ) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]] | None:
     """Both units, theirs scaled to ours; None where they point to different sides."""
     if not degree:
         return own, theirs
     (inner, _), (others, a) = own, theirs
-    product = float(inner @ others)
+    product = float(along @ others)
     if product <= 0:
         return None
-    scale = float(inner @ inner) / product
+    scale = float(along @ inner) / product
     return own, (scale * others, a / scale**degree)
 
 
@@ -67,14 +85,15 @@ def _in_region(
     own: tuple[np.ndarray, np.ndarray],
     theirs: tuple[np.ndarray, np.ndarray],
     region: np.ndarray,
+    along: np.ndarray,
     bias: bool,
     network: Network,
 ) -> float:
     inner, others = (v if bias else v[:-1] for v in (own[0], theirs[0]))
     delta = np.append(others - inner, theirs[1] - own[1])
-    if network.activation.degree:  # the region is flat along (w, b)
+    if network.activation.degree:  # the region has no extent along t
         basis = np.eye(len(delta))[:, 1:]
-        basis[: len(inner), : len(inner) - 1] = np.linalg.svd(inner[None])[2][1:].T
+        basis[: len(inner), : len(inner) - 1] = np.linalg.svd(along[None, : len(inner)])[2][1:].T
         delta, region = basis.T @ delta, basis.T @ region @ basis
     if not np.isfinite(region).all():
         return math.inf

@@ -75,10 +75,7 @@ class StandardForm:
         little."""
         L, units = self.information.half_inverse, range(self.stacked.network.n_units)
         half = np.sqrt(float((errors / self.scaled.scale**2).sum())) * L[np.array([self.stacked.coordinates(i) for i in units])]
-        regions = self.raw_regions(half[None] @ np.swapaxes(half, 1, 2))
-        found = 2 * np.array([relative_size(self.raw, i, regions[:, i]) for i in units])
-        found[list(self.weak)] = math.inf
-        return found
+        return 2 * self.raw_sizes(half[None] @ np.swapaxes(half, 1, 2))
 
     @property
     def weak(self) -> tuple[int, ...]:
@@ -114,21 +111,37 @@ class StandardForm:
         return self.raw.in_slice(np.concatenate([v.reshape(-1, L.shape[1]) for v in (units, beta)]))
 
     def raw_regions(self, regions: np.ndarray) -> np.ndarray:
-        """(r, k, q + m, q + m) of units in raw coordinates."""
+        """(r, k, q + m, q + m) of units in raw coordinates, of changes with ⟨t, δ(w, b)⟩ = 0 for homogeneous φ [slices]."""
         raw, d, q = self.raw, self.raw.network.n_inputs, self.raw.inputs
-        m, degree = raw.network.n_outputs, raw.network.activation.degree
-        T = np.eye(q + m)
+        T = np.eye(q + raw.network.n_outputs)
         T[:d, :d] /= self.standard.scale
         if raw.model.bias:
             T[d, :d] = -self.standard.mean / self.standard.scale
         T[q:, q:] *= self.scaled.scale
-        moved = carried(T, regions)
+        return carried(T, regions)
+
+    @property
+    def slices(self) -> np.ndarray:
+        """(k, q) t of every unit: ⟨t, δ(w, b)⟩ = ⟨(w̃, b̃), δ(w̃, b̃)⟩."""
+        inner, d = self.stacked.hidden, self.raw.network.n_inputs
+        t = inner.copy()
+        t[:d] *= self.standard.scale[:, None]
+        if self.raw.model.bias:
+            t[:d] += self.standard.mean[:, None] * inner[d]
+        return np.asarray(t.T)
+
+    def raw_sizes(self, regions: np.ndarray) -> np.ndarray:
+        """(k,) relative sizes in raw coordinates, δ(w, b) ⟂ (w, b) for homogeneous φ, to first order; ∞ where rows see too
+        little."""
+        raw, moved, degree = self.raw, self.raw_regions(regions), self.raw.network.activation.degree
         for i in range(raw.network.n_units if degree else 0):
-            inner = raw.hidden[:, i]
+            inner, m = raw.hidden[:, i], raw.network.n_outputs
             along = np.append(inner, np.zeros(m)) / max(float(inner @ inner), TINY)
-            P = np.eye(q + m) - np.outer(np.append(inner, -float(degree or 0) * raw.network.A[i]), along)
+            P = np.eye(len(along)) - np.outer(np.append(inner, -float(degree or 0) * raw.network.A[i]), along)
             moved[:, i] = carried(P, moved[:, i])
-        return moved
+        sizes = np.array([relative_size(raw, i, moved[:, i]) for i in range(raw.network.n_units)])
+        sizes[list(self.weak)] = math.inf
+        return sizes
 
     def back(self, network: Network) -> Network:
         """A network of the standard rows as one of the raw ones."""

@@ -9,13 +9,12 @@ Cost  that of `joint_noise`, and a few dozen steps for a batch of proposals.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from weightlift.certificate.joint_noise import JointNoise, examine_joint_noise
-from weightlift.certificate.joint_standard import StandardForm, relative_size
+from weightlift.certificate.joint_standard import StandardForm
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.significance import odds
 from weightlift.certificate.statement import Kind, Statement, Topic, assumed, named, of_finding
@@ -72,9 +71,9 @@ class NoisyCase:
         assert self.found.regions is not None
         assert self.found.wide_regions is not None
         regions, wide = (self.form.raw_regions(R) for R in (self.found.regions, self.found.wide_regions))
-        sizes = np.array([relative_size(self.form.raw, i, regions[:, i]) for i in range(self.blank.network.n_units)])
-        sizes[list(self.form.weak)] = math.inf
-        return replace(claim, precision=sizes, regions=regions, wide_regions=wide)
+        slices = self.form.slices if self.form.stacked.homogeneous else None
+        sizes = self.form.raw_sizes(self.found.regions)
+        return replace(claim, precision=sizes, regions=regions, wide_regions=wide, slices=slices)
 
     @property
     def margin(self) -> float:

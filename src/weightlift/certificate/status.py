@@ -59,6 +59,8 @@ class Certificate:
     regions        (2, k, q, q): a unit's coordinates θ are claimed to lie where (θ − θ̂)ᵀR⁻¹(θ − θ̂) ≤ 1 for one of two
                    matrices R, the classical and the robust one; only for noisy data. Coordinates: see `evidence.gauge`
     wide_regions   the same if the truth may have a further unit, or two for one of these, that the rows do not show
+    slices         (k, q), several outputs or a linear part, φ homogeneous of degree h: (λw, λb, a/λʰ) is compared at the λ > 0
+                   where ⟨t, λ(w, b)⟩ is the claim's, t the unit's row; regions are of changes with ⟨t, δ(w, b)⟩ = 0
     single         largest half-width of the 95 % intervals of a unit's weights, each by itself, in units of ‖w‖, inputs
                    standardised; only for noisy data of one output
     """
@@ -71,6 +73,7 @@ class Certificate:
     precision: np.ndarray | None = None  # (k,)
     regions: np.ndarray | None = field(default=None, repr=False)
     wide_regions: np.ndarray | None = field(default=None, repr=False)
+    slices: np.ndarray | None = field(default=None, repr=False)
     single: np.ndarray | None = field(default=None, repr=False)  # (k,)
     sign_patterns: np.ndarray | None = field(default=None, repr=False)  # (n, k): sets of units whose reflection fits as well
     symmetries: tuple[str, ...] = ()
@@ -182,7 +185,7 @@ class Certificate:
         sentences  the reasons, one each
         """
         objections = (Statement(Topic.OTHER, Kind.TESTED, False, sentence) for sentence in sentences)
-        return replace(self.adding(*objections), precision=None, regions=None, wide_regions=None, single=None)
+        return replace(self.adding(*objections), precision=None, regions=None, wide_regions=None, slices=None, single=None)
 
     @property
     def n_rows(self) -> int:
@@ -263,7 +266,7 @@ class Certificate:
             return np.full((k, other.n_units), np.inf)
         if self.network.a.ndim == 2 or self.network.V is not None:
             assert self.precision is not None
-            return joint_distances(self.network, other, self.precision, regions)
+            return joint_distances(self.network, other, self.precision, regions, self.slices)
         mine = Gauge.of(self.network, bias=self.bias, offset=self.offset)
         theirs = Gauge.of(other, bias=self.bias, offset=self.offset)
         columns = []
