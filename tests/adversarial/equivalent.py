@@ -50,7 +50,12 @@ SAME: dict[tuple[str, str, str], str] = {  # file, before, after
     ("rivals/cells.py", "lead < 0", "lead >= 0"): "the other sign of every row: the same rows are one draw",
     ("rivals/discrete.py", "Z[:, i] + sign * Z[:, j]", "Z[:, i] - sign * Z[:, j]"): "the sign is −1 and 1",
     ("rivals/discrete.py", "kept < net.n_inputs", "kept >= net.n_inputs"): "all four pairs of signs are tried",
-    ("rivals/pieces.py", "2 ** len(chosen)", "2"): "the numbers that occur are the same, however long the table",
+    (
+        "rivals/pieces.py",
+        "pieces.different[:LIMITS.rows // 8, chosen]",
+        "pieces.different[:LIMITS.rows // 9, chosen]",
+    ): "where those do not show all sides, all rows are looked at",
+    ("rivals/pieces.py", "-rows", "rows"): "θ and −θ are both within the bounds of the programme",
     ("rivals/polynomial.py", "q - j", "q + j"): "whether it is even is asked alone",
 }
 

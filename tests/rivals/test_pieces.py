@@ -26,6 +26,7 @@ from weightlift.rivals.pieces import (
     _independent_columns,
     _listed,
     _new_on,
+    _new_sides,
     _related,
     _small_relation,
     _undecided,
@@ -137,6 +138,10 @@ def test_units_are_read_from_their_polynomials(seed: int) -> None:
         net = wl.Network(rng.standard_normal((3, 2)), [2.0, -0.5], rng.standard_normal(2), 0.0, activation)
         solved = _units(polynomials(net), net, 1e-9)
         assert solved is not None
+        for size in (1e-6, 1e6):
+            other = replace(net, W=size * net.W, b=size * net.b)
+            assert _units(polynomials(other), other, 1e-9) is not None
+            assert (_units(polynomials(other)[[0]] + polynomials(other)[1], other, 1e-9) is None) == (activation != "relu")
         V, signs = solved
         squared = activation == "squared_relu"
         own = np.vstack([net.W, net.b]).T * (np.sqrt(np.abs(net.a)) if squared else net.a)[:, None]
@@ -202,6 +207,9 @@ def test_units_that_the_rows_see_together_take_part_in_what_no_piece_sees() -> N
     np.testing.assert_allclose(of(net, on, offset=True).null(), [0.5, 0.0, 0.0], atol=1e-12)  # (1, 0, 0, −1)/√2
     np.testing.assert_allclose(of(net, on, bias=False, offset=True).null(), 0.0, atol=1e-12)
     np.testing.assert_allclose(of(net, B, alpha=0.3).null(), [0.5, 0.5, 0.0], atol=1e-12)
+    np.testing.assert_allclose(of(net, B, alpha=1e5).null(), [0.5, 0.5, 0.0], atol=1e-6)
+    for size in np.geomspace(1.0, 1e5, 9):  # one cell, and one direction in it, whatever the slope
+        np.testing.assert_allclose(of(net, np.zeros((1, 3)), alpha=size * np.pi).null(), [2 / 3, 2 / 3, 2 / 3], atol=1e-9)
 
 
 @pytest.mark.parametrize("size", [1e-10, 1.0, 1e10])
@@ -261,6 +269,7 @@ def test_other_sides_are_all_whose_slopes_lie_in_the_space(alpha: float, linear:
 def test_integer_relations_of_two_and_three(seed: int) -> None:
     """Five directions of three dimensions have none but in general; a multiple, or a sum of two, is one."""
     rng = np.random.default_rng(seed)
+    assert _small_relation(np.array([[1.0], [-1.0]]))
     for _ in range(20):
         theta = rng.standard_normal((5, 3))
         theta /= np.linalg.norm(theta, axis=1, keepdims=True)
@@ -292,6 +301,9 @@ def test_what_is_assumed_of_the_units_polynomials(seed: int) -> None:
     line = wl.Network([[1.0, 1.0]], b=[0.3, -0.4], activation="squared_relu")  # z² of them differ by what is linear
     assert _related(of(line, np.eye(2))) == ()
     assert _related(replace(of(line, np.eye(2)), linear=True)) is None
+    for share, independent in ((0.8, False), (1.25, True)):  # singular values √2 and √2 · share · 1e-9
+        near = wl.Network(np.array([[1.0, 1.0], [share * 2e-9, 0.0]]), activation="relu")
+        assert (_related(of(near, np.eye(2), bias=False)) == ()) == independent
     plane = wl.Network(rng.standard_normal((2, 3)), b=[0.3, -0.4, 0.1], activation="squared_relu")
     assert _related(replace(of(plane, np.eye(3)), linear=True)) == ()  # x², xy and y² are three
 
@@ -306,7 +318,7 @@ def test_rows_outside_the_flat_are_named_where_they_are_too_few() -> None:
     assert _undecided(gauge, Bases(3, 6, 3, (1,)), 3) is None
 
 
-@pytest.mark.parametrize("alpha", [0.0, 0.3, -1.0])
+@pytest.mark.parametrize("alpha", [0.0, 0.3, 0.8, 3.0, -1.0])
 def test_new_sides_at_rows_are_those_of_their_cells(alpha: float, seed: int) -> None:
     """Their slopes as combinations of the units' own: here the sides of two of the units, in another order."""
     rng = np.random.default_rng(seed)
@@ -360,6 +372,61 @@ def test_exchanges_of_three_units_wherever_their_clusters_lie(size: float, bias:
             np.testing.assert_allclose(rival.W[:, kept], net.W[:, kept], rtol=1e-6)
 
 
+def cells_of(*columns: str) -> np.ndarray:
+    return np.array([[float(c) for c in column] for column in columns]).T
+
+
+EXCHANGES = [  # sides at four centres, others with the same span, and a z there: one, two and all three of the units give way
+    (cells_of("0001", "0010", "1101"), cells_of("1110", "0010", "1101"), [[-3, -3, -3, 3], [-6, -6, 6, -6], [6, 6, -6, 6]]),
+    (cells_of("0001", "0010", "1101"), cells_of("1110", "0010", "1101"), [[-3, -3, -6, 6], [6, 6, -6, 6], [6, 6, -6, 6]]),
+    (cells_of("0001", "0010", "0110"), cells_of("0011", "0101", "0110"), [[-6, -2, -2, 6], [-2, -6, 6, -2], [6, -6, -6, 6]]),
+    (cells_of("0001", "0010", "0100"), cells_of("0011", "0101", "0110"), [[-6, -3, -3, 6], [-6, -3, 6, -3], [-6, 6, -3, -3]]),
+]
+
+
+def planted(case: int, bias: bool, rng: np.random.Generator) -> tuple[wl.Network, wl.Network, np.ndarray]:
+    """A network, one of other sides with the same pieces, and rows about four centres; the units in another order."""
+    S, other, Z = (np.asarray(A, dtype=float) for A in EXCHANGES[case])
+    centres, b = np.linalg.qr(rng.standard_normal((4, 4)))[0] * 2.0, bias * rng.uniform(-1.0, 1.0, 3)
+    theta = np.vstack([np.linalg.solve(centres, Z.T - b), b])
+    turned = theta @ np.linalg.inv(np.linalg.lstsq(S, other)[0]).T
+    signs = [
+        np.sign(((2 * A - 1) * (np.column_stack([centres, np.ones(4)]) @ V)).sum(axis=0))
+        for A, V in ((S, theta), (other, turned))
+    ]
+    order = rng.permutation(3)
+    one, rival = (
+        wl.Network((V[:4] * a)[:, order], a[order], (V[4] * a)[order]) for V, a in zip((theta, turned), signs, strict=True)
+    )
+    X = np.repeat(centres, 15, axis=0)
+    return one, rival, X + 0.02 * rng.standard_normal(X.shape)
+
+
+@pytest.mark.parametrize("case", range(len(EXCHANGES)))
+@pytest.mark.parametrize("bias", [False, True])
+def test_some_units_give_way_and_others_change(case: int, bias: bool, seed: int) -> None:
+    """The rival's units on their own sides, the rest with other weights; with noise, and at any size, it is still proposed."""
+    rng = np.random.default_rng(seed)
+    net, rival, X = planted(case, bias, rng)
+    np.testing.assert_allclose(rival.predict(X), net.predict(X), atol=1e-9)
+    moved = tuple(i for i in range(3) if np.abs(net.W - rival.W[:, [i]]).max(axis=0).min() > 1e-6)
+    listed = _listed(replace(of(net, X @ net.W + net.b > 0, bias=bias), X=X))
+    assert listed is not None
+    for size, noise, tolerance in itertools.product((1e-4, 1.0, 1e4), (0.0, 0.05), (1e-7, 0.2)):
+        W, b = net.W + noise * rng.uniform(-1, 1, net.W.shape), net.b + bias * noise * rng.uniform(-1, 1, 3)
+        near = replace(net, W=size * W, b=size * b)
+        pieces = replace(of(near, X @ net.W + net.b > 0, bias=bias), X=X)
+        proposed = list(Exchange.of(pieces, (0, 1, 2), listed).proposals(tolerance))
+        found = [
+            wl.Network(r.W / size, r.a, r.b / size)
+            for _, r in proposed
+            if r.equivalent(wl.Network(size * rival.W, rival.a, size * rival.b), 1e-6 + 4 * noise)
+        ]
+        assert found
+        assert all(np.abs(r.predict(X) - wl.Network(W, net.a, b).predict(X)).max() < 1e-9 for r in found)
+    assert len(moved) >= 2
+
+
 @pytest.mark.parametrize(("bias", "offset"), [(False, False), (True, False), (False, True), (True, True)])
 def test_bases_that_are_asked_for(bias: bool, offset: bool) -> None:
     """A coordinate of x̃ each and one; beside a linear part those of it and the offset, if they are more."""
@@ -405,6 +472,55 @@ def test_sets_are_judged_on_all_cells(cells: int, seed: int, limits: Callable[..
         limits("weightlift.rivals.pieces", rows=8 * cells)
         (found,) = _by_subsets(samples.open(X, net.predict(X)), pieces, pieces.units)
         assert (found.outcome, set(found.units)) == (outcome, units)
+
+
+def test_new_sides_of_sets_do_not_hang_on_the_cells_that_are_looked_at_first(limits: Callable[..., None]) -> None:
+    rng = np.random.default_rng(0)
+    net = beside(ONE, wl.Network(rng.standard_normal((5, 2)), b=rng.standard_normal(2)))
+    X = np.hstack([clustered(0), rng.standard_normal((160, 2))])
+    pieces, sets = (
+        replace(of(net, X @ net.W + net.b > 0), X=X),
+        [s for n in (2, 3, 4) for s in itertools.combinations(range(5), n)],
+    )
+    found = []
+    for cells in (10**6, 1, 2, 3, 6):
+        limits("weightlift.rivals.pieces", rows=8 * cells)
+        known = dict[tuple[int, int], np.ndarray]()
+        found.append([_new_sides(pieces, chosen, known).tolist() for chosen in sets])
+    assert all(sides == found[0] for sides in found)
+    suspects = sum(bool(np.size(new)) for new in found[0])
+    limits("weightlift.rivals.pieces", suspects=0)
+    (none,) = _by_subsets(samples.open(X, net.predict(X)), pieces, pieces.units)
+    assert (none.outcome, none.number, none.limit) == (Outcome.UNEXAMINED, suspects, 0.0)
+
+
+def test_units_beside_a_dead_one_and_a_linear_part(seed: int) -> None:
+    """Three clusters at the corners of a triangle, two of them the sides of units: the third one is one of both together."""
+    rng = np.random.default_rng(seed)
+    corners = np.array([[1.0, 0.0], [-0.5, 0.9], [-0.5, -0.9]])
+    X = np.repeat(corners, 20, axis=0) + 0.05 * rng.standard_normal((60, 2))
+    net = wl.Network(np.column_stack([corners[0], corners[1], [0.1, 0.1]]), b=[-0.5, -0.5, -9.0])
+    loose, beside_it = pieces_beside_linear(samples.open(X, net.predict(X)), X, Gauge.of(net, bias=True, offset=True), 0.0)
+    assert (loose.outcome, loose.units) == (Outcome.FOUND, (2,))
+    assert (beside_it.outcome, beside_it.units) == (Outcome.UNEXAMINED, (0, 1))
+
+
+def test_exchanges_end_after_as_many_as_are_asked_for(limits: Callable[..., None]) -> None:
+    """The sets of one new side come first: after them no more where the choices are spent."""
+    net, _, X = planted(3, False, np.random.default_rng(0))
+    pieces = replace(of(net, X @ net.W > 0, bias=False), X=X)
+    listed = _listed(pieces)
+    assert listed is not None
+    exchange = Exchange.of(pieces, (0, 1, 2), listed)
+    tried: list[int] = []
+    for most in (0, 10, 200_000):
+        limits("weightlift.rivals.pieces", choices=most)
+        sets = list(exchange._choices())
+        asked = list(exchange.proposals(1e9))
+        sizes = np.cumsum([len(olds) for _, olds in sets])
+        assert len(asked) == min(n for n in [*sizes, sizes[-1]] if n > most or n == sizes[-1])
+        tried.append(len(asked))
+    assert tried == sorted(set(tried))
 
 
 def test_kinks_may_lie_where_noise_puts_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -147,5 +147,19 @@ def test_coefficients_about_the_centre_at_any_size(size: float, seed: int) -> No
     assert (r != 0).tolist() == [False, True, False, False, True]
 
 
+def test_a_power_about_its_centre_has_units_of_any_scale() -> None:
+    """(z − 1)³ + 1/2: whatever the constant, not two mirrored units alone; about the centre 0 it is called 0."""
+    for s, centre in (([-0.5, 3.0, -3.0, 1.0], "1"), ([0.5, 0.0, 0.0, 1.0], "0")):
+        found = examine_polynomial(1000, Gauge.of(network(s, 0, bias=True), bias=True, offset=False))
+        assert found.outcome is Outcome.FOUND
+        assert f"a power about {centre}, up to a constant" in found.sentence
+
+
+def test_directions_nearly_parallel_are_dependent_by_the_ratio_of_singular_values() -> None:
+    """√2 and √2 · share · 1e-9."""
+    for share, independent in ((0.8, False), (1.25, True)):
+        assert _independent(wl.Network([[1.0, 1.0], [0.0, share * 2e-9]])) == independent
+
+
 def test_one_unit_is_independent() -> None:
     assert _independent(wl.Network([[1e-9], [2e-9]]))

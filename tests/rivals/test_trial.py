@@ -14,10 +14,22 @@ from weightlift import samples
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.rows import Agreement
 from weightlift.identifiability import reflect
+from weightlift.namespaces import to_numpy
 from weightlift.refinement.gauss_newton import gauss_newton
 from weightlift.risk import Students
 from weightlift.rivals.limits import LIMITS
-from weightlift.rivals.trial import Bar, after_a_step, agree, below, changed, named, reach_of_some, squared_error, stay
+from weightlift.rivals.trial import (
+    Bar,
+    after_a_step,
+    agree,
+    below,
+    changed,
+    named,
+    reach_of_some,
+    refitted,
+    squared_error,
+    stay,
+)
 
 
 @pytest.mark.parametrize("activation", ["relu", "softplus", "squared_relu"])
@@ -86,6 +98,82 @@ def test_of_proposals_the_rival_stays_with_its_units(seed: int) -> None:
     assert found[1].equivalent(other, 0.05)
     assert not below(source, gauge, proposals, Bar(0.9 * own))
     assert not below(source, gauge, [], Bar(2.0 * own))
+
+
+@pytest.mark.parametrize("few", [1.0, 1.8, 2.2])
+@pytest.mark.parametrize("near", [3, 10])
+def test_proposals_go_on_as_far_as_they_may_be_rivals(few: float, near: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a step leaves is made up: ten margins, and the eight nearest, move on 1,000 rows times `few`, on all if those are
+    half. What may be within ten on all takes a step there, and what is and has not come back is refitted."""
+    rng = np.random.default_rng(0)
+    net = wl.Network(rng.standard_normal((3, 2)), [1.0, -1.0], [0.3, -0.2], 0.0, "tanh")
+    X, w = rng.standard_normal((4000, 3)), rng.uniform(0.5, 2.0, 4000)
+    y = net.predict(X) + 0.1 * rng.standard_normal(4000)
+    source, gauge = samples.open(X, y, sample_weight=w), Gauge.of(net, bias=True, offset=False)
+    own = float(w @ (net.predict(X) - y) ** 2)
+    ceiling, reach = 1.25 * own, 10.0 * few
+    names = [replace(net, c=float(i + 1)) for i in range(12)]
+    names[5] = replace(net, W=net.W * (1 + 5e-3))  # on its way back
+    names[6] = replace(net, W=net.W * (1 + 3e-2))
+    steps: list[tuple[int, float]] = []
+    refits: list[tuple[list[float], int, int, float]] = []
+    some_rows, weight = (4000, w.sum()) if few > 2.0 else (0, 0.0)
+
+    def step(rows: samples.Samples, gauge: Gauge, starts: list[wl.Network], most: float) -> tuple[np.ndarray, Students]:
+        nonlocal some_rows, weight
+        first = not steps
+        steps.append((rows.n, most))
+        if first:
+            some_rows, weight = rows.n, rows.total
+            left = reach * np.append(np.linspace(0.1, 0.99, near), np.linspace(1.01, 3.0, 12 - near))
+            return left[order], Students.of(*starts)
+        bound = reach if rows.n == 4000 else reach_of_some(own, ceiling, w.sum(), rows.total, reach)
+        last = [1.01 if start is names[dropped[rows.n == 4000]] else 0.99 for start in starts]
+        return bound * np.array(last), Students.of(*starts)
+
+    def refit(rows, gauge, starts, iterations=0, tol=0.0):
+        refits.append(([names.index(start) for start in starts], rows.n, iterations, tol))
+        return starts
+
+    order, dropped = rng.permutation(12), (2, 0)
+    monkeypatch.setattr("weightlift.rivals.trial.after_a_step", step)
+    monkeypatch.setattr("weightlift.rivals.trial.refitted", refit)
+    monkeypatch.setattr("weightlift.rivals.trial.stay", lambda *arguments: np.ones(len(arguments[2]), dtype=bool))
+    found = below(source, gauge, [((i,), name) for i, name in enumerate(names)], Bar(ceiling, 0.0, few))
+    assert some_rows == 4000 or abs(some_rows - 1000 * few) < 5 * np.sqrt(1000 * few)
+    part = source if some_rows == 4000 else source.split(few / 4, 1 - few / 4, seed=0)[0]
+    assert weight == pytest.approx(part.total)
+    least = squared_error(part, net) + 0.25 * own * weight / w.sum()
+    expected = sorted(i for i in range(12) if order[i] < max(near, 8))
+    on_all = [i for i in expected if i != dropped[0] or few > 2.0]
+    last = [i for i in on_all if i not in (dropped[1], 5)]
+    tol = 1e-3 * 0.25 / 1.25
+    assert refits == [(expected, some_rows, 10, pytest.approx(tol)), (last, 4000, 25, pytest.approx(tol))]
+    assert steps == [(some_rows, pytest.approx(least))] * (1 + (few < 2.0)) + [(4000, pytest.approx(ceiling))]
+    assert [units for units, _ in found] == [(i,) for i in last]
+
+
+def test_a_refit_that_fails_is_made_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two proposals together a singular matrix; alone one of them moves, and the other stays where it is."""
+    rng = np.random.default_rng(0)
+    net = wl.Network(rng.standard_normal((2, 1)), activation="tanh")
+    X = rng.standard_normal((40, 2))
+    source, gauge = samples.open(X, net.predict(X)), Gauge.of(net, bias=False, offset=False)
+    starts = [replace(net, W=net.W + 0.1), replace(net, W=net.W * 0.0)]
+    asked: list[int] = []
+
+    def fitted(rows, students, **options):
+        asked.append(students.shape[1])
+        if students.shape[1] > 1 or not to_numpy(students.W).any():
+            raise np.linalg.LinAlgError
+        return gauss_newton(rows, students, **options)
+
+    monkeypatch.setattr("weightlift.rivals.trial.gauss_newton", fitted)
+    one, other = refitted(source, gauge, starts)
+    assert asked == [2, 1, 1]
+    assert one.equivalent(net, 1e-6)
+    assert other is starts[1]
+    assert refitted(source, gauge, []) == []
 
 
 @pytest.mark.parametrize("activation", ["tanh", "relu"])

@@ -109,7 +109,7 @@ class Directions:
             first = xp.argmax(xp.astype(X != 0, xp.int8), axis=1)  # the first entry that is not zero
             lead = xp.take_along_axis(X, first[:, None], axis=1)
             X = xp.where(lead < 0, -X, X)
-        return replace(block, X=X + 0.0)  # no negative zeros
+        return replace(block, X=X)
 
 
 @dataclass(frozen=True, eq=False)

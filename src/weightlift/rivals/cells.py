@@ -37,7 +37,7 @@ class Draws:
             X = X / xp.where(length > 0, length, xp.ones_like(length))
         first = xp.argmax(xp.astype(X != 0, xp.int8), axis=1)
         lead = xp.take_along_axis(X, first[:, None], axis=1)
-        return replace(block, X=xp.where(lead < 0, -X, X) + 0.0)  # no negative zeros
+        return replace(block, X=xp.where(lead < 0, -X, X))
 
 
 @dataclass(frozen=True, eq=False)

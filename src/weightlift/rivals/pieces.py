@@ -348,7 +348,7 @@ def _new_sides(pieces: Pieces, chosen: tuple[int, ...], known: dict[tuple[int, i
     bits = 1 << np.arange(len(chosen))
     for B in (pieces.different[: LIMITS.rows // 8, chosen], pieces.different[:, chosen]):
         codes = B.astype(np.int64) @ bits
-        seen = np.flatnonzero(np.bincount(codes, minlength=2 ** len(bits)))
+        seen = np.flatnonzero(np.bincount(codes))
         if len(seen) == 2 ** len(bits):
             break
     if (key := (len(bits), int((1 << seen).sum()))) not in known:
@@ -461,8 +461,8 @@ def _units(theta: np.ndarray, net: Network, tolerance: float) -> tuple[np.ndarra
         return theta, np.ones(len(theta))
     upper = np.triu_indices(d + 1)
     M = np.zeros((len(theta), d + 1, d + 1))
-    M[:, upper[0], upper[1]] = M[:, upper[1], upper[0]] = theta
-    values, vectors = np.linalg.eigh(M)
+    M[:, upper[1], upper[0]] = theta
+    values, vectors = np.linalg.eigh(M)  # which reads the lower half
     size = np.abs(values)
     last = np.argmax(size, axis=1)
     rows = np.arange(len(theta))
