@@ -9,6 +9,7 @@ ZERO = "a zero is added or taken away"
 FIRST = "the first independent rows, however many are looked at together"
 SIEVE = "a sieve: what it leaves is checked on all rows"
 ORDER = "the order in which halves are looked up"
+SQUARE = "regions are square"
 SAME: dict[tuple[str, str, str], str] = {  # file, before, after
     (
         "certificate/precision.py",
@@ -26,6 +27,27 @@ SAME: dict[tuple[str, str, str], str] = {  # file, before, after
     ("moments/flattened_moment.py", "range(half + 1)", "range(half + 1 + 1)"): UNREAD,
     ("moments/hermite_moment.py", "range(5)", "range(5 + 1)"): UNREAD,
     ("refinement/normal_equations.py", "S > 1", "S <= 1"): "two ways of taking the same numbers to the same places",
+    ("certificate/breadth.py", "regions.shape[-1]", "regions.shape[-2]"): SQUARE,
+    ("certificate/precision.py", "self.regions.shape[-1]", "self.regions.shape[-2]"): SQUARE,
+    (
+        "certificate/precision.py",
+        "xp.concat([X, one], axis=1)[:, :self.regions.shape[-1]]",
+        "xp.concat([X, one], axis=1)[:, :self.regions.shape[-2]]",
+    ): SQUARE,
+    ("certificate/standard.py", "regions.shape[-1]", "regions.shape[-2]"): SQUARE,
+    (
+        "certificate/heldout.py",
+        "heldout.fold(Agreement(network))[:6:5]",
+        "heldout.fold(Agreement(network))[:7:5]",
+    ): "every fifth, of six sums or of seven",
+    (
+        "certificate/lack_of_fit.py",
+        "self.own[kept] - self.score @ self.onto[:, kept]",
+        "self.own[kept] + self.score @ self.onto[:, kept]",
+    ): "the scores of a minimum are rounding errors",
+    ("certificate/lack_of_fit.py", "units[0]", "units[1]"): "all units have one activation",
+    ("certificate/quantum.py", "0.0 * largest", "largest"): "it is read where it is zero",
+    ("certificate/statement.py", "range(n_units)", "range(n_units + 1)"): "the number of a unit that there is not",
     ("certificate/scores.py", "LARGEST_LEVERAGE + 0.0 * leverage", "LARGEST_LEVERAGE - 0.0 * leverage"): ZERO,
     ("evidence/information.py", "p <= DENSE", "p > DENSE"): "two routes to the same number",
     ("evidence/rows.py", "lead < 0", "lead >= 0"): "the other of x and −x in every pair",

@@ -13,6 +13,7 @@ from weightlift.certificate.breadth import Breadth, breadth
 from weightlift.certificate.limits import LIMITS
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
+from weightlift.network import Network
 from weightlift.samples import Columns
 from weightlift.samples import open as open_samples
 
@@ -92,3 +93,29 @@ def test_biases_and_output_weights_are_named_apart(wide: tuple[int, ...], says: 
     sizes[:5] *= np.linalg.norm(own[:6])
     found = breadth(information, 0, np.diag(sizes**2)[None])
     assert (found.inputs, found.bias, found.output) == ((), *says)
+
+
+def test_the_fewest_of_the_widest_coordinates_by_trying_all(seed: int) -> None:
+    """Beside the sizes of (w, b) and of a, which differ by a thousand; inflation by the matrices of all parameters."""
+    rng = np.random.default_rng(seed)
+    net = Network(10.0 * rng.standard_normal((3, 2)), [0.01, 3.0], rng.standard_normal(2), 0.0, "tanh")
+    X = rng.standard_normal((60, 3)) @ rng.standard_normal((3, 3)) / 10.0
+    information = Information.of(open_samples(X, net.predict(X)), Gauge.of(net, bias=True, offset=False))
+    own = information.gauge.unit(0)[0]
+    sizes = np.array([np.linalg.norm(own[:4])] * 4 + [abs(own[4])])
+    roots = 1.5 * rng.standard_normal((2, 5, 5)) * [1.0, 0.1, 0.4, 1.0, 3.0 * seed]
+    regions = np.swapaxes(roots, 1, 2) @ roots * np.outer(sizes, sizes)
+    found = breadth(information, 0, regions)
+
+    def size(gone: list[int]) -> float:
+        inner, a = [j for j in range(4) if j not in gone], [4] * (4 not in gone)
+        parts = [R[np.ix_(at, at)] / sizes[at[0]] ** 2 for R in regions for at in (inner, a) if at]
+        return max((float(np.linalg.eigvalsh(part)[-1]) ** 0.5 for part in parts), default=0.0)
+
+    order = np.argsort(-(np.diagonal(regions, axis1=1, axis2=2).max(axis=0) / sizes**2)).tolist()
+    gone = next(order[:m] for m in range(6) if size(order[:m]) <= LIMITS.noisy_region)
+    assert (found.inputs, found.bias, found.output) == (tuple(j for j in gone if j < 3), 3 in gone, 4 in gone)
+    assert (found.size, found.rest) == (pytest.approx(size([])), pytest.approx(size(gone), abs=1e-12))
+    at = information.gauge.coordinates(0)[list(found.inputs)]
+    shared = np.diagonal(information.gram)[at] * np.diagonal(np.linalg.inv(information.gram))[at]
+    assert found.inflation == pytest.approx(shared.max(initial=1.0), rel=1e-4)

@@ -81,3 +81,5 @@ def test_rows_above_the_limit_are_those_of_the_hat_matrix(seed: int) -> None:
     (block,) = rows.map(deciding.without).blocks(200)
     np.testing.assert_array_equal(np.asarray(block.w) == 0.0, high)
     assert float(rows.fold(deciding)[0]) == high.sum()
+    estimates = ((J @ deciding.sketch) ** 2).sum(axis=1) / (Q**2).sum(axis=1)
+    assert np.median(estimates) == pytest.approx(1.0, abs=0.5)  # χ² of 24 over 24, a deviation of 0.3 each

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from tests.certificate.regularity import known, tanh_problem
@@ -13,6 +15,7 @@ from weightlift.certificate.noise import enclosing
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
 from weightlift.network import Network
+from weightlift.refinement.gauss_newton import gauss_newton
 from weightlift.risk import Students
 
 
@@ -124,3 +127,51 @@ def test_a_step_to_the_floor_holds_its_coordinate(seed: int) -> None:
         assert abs(along @ s) < 1e-9 * np.linalg.norm(along) * np.linalg.norm(s)
         off = left - along * (along @ left) / (along @ along)
         assert np.linalg.norm(off) < 1e-8 * np.linalg.norm(g)
+
+
+@pytest.mark.parametrize(("turned", "grown"), [(0.3, None), (1.45, 1.5**4)])
+def test_a_straight_valley_is_followed_to_its_height(turned: float, grown: float | None, seed: int) -> None:
+    """Of a linear network the floor is along H⁻¹u, and as high as the ellipsoid at H⁻¹u (δᵀHδ/uᵀH⁻¹u)^½; four steps that grow
+    by half at most end before."""
+    rng = np.random.default_rng(seed)
+    net = Network(rng.standard_normal((4, 1)), activation="linear")
+    X, w = rng.standard_normal((60, 4)), rng.uniform(0.2, 3.0, 60)
+    rows = samples.open(X, net.predict(X) + rng.standard_normal(60), sample_weight=w)
+    information = Information.of(rows, Gauge.of(gauss_newton(rows, net, free="W", tol=1e-13).network, bias=False, offset=False))
+    H = (w[:, None] * X).T @ X
+    root = np.linalg.cholesky(np.linalg.inv(H))  # ‖root⁻¹ δ‖ is its height
+    u = rng.standard_normal((2, 4))
+    floor = u @ np.linalg.inv(H)
+    heights = np.linalg.norm(np.linalg.solve(root, floor.T), axis=0)
+    across = rng.standard_normal((2, 4))
+    across -= floor * (np.sum(across * u, axis=1) / np.sum(floor * u, axis=1))[:, None]  # ⟨u, across⟩ = 0
+    across /= np.linalg.norm(np.linalg.solve(root, across.T), axis=0)[:, None]
+    delta = 5.0 * (np.cos(turned) * floor / heights[:, None] + np.sin(turned) * across)
+    bends, rise = _Directions(information, delta, u, np.zeros(2, dtype=int)).followed(rows)
+    times = 5.0 if grown is None else 5.0 * np.cos(turned) * grown
+    np.testing.assert_allclose(delta + bends, times * floor / heights[:, None], rtol=1e-3, atol=1e-3 * np.abs(floor).max())
+    np.testing.assert_allclose(rise, (times / 5.0) ** 2, rtol=1e-3)
+
+
+def test_valleys_that_rise_too_far_are_left(limits: Callable[..., None], seed: int) -> None:
+    """The straight line stands for them, with the increase that was found."""
+    _, X, y, fit = tanh_problem(seed, 0.01)
+    _, information, variance = known(fit, X, y)
+    delta = np.random.default_rng(seed).standard_normal((3, information.gauge.size)) @ information.half_inverse.T
+    each = _Directions(information, 4.0 * variance**0.5 * delta, np.eye(3, information.gauge.size), np.zeros(3, dtype=int))
+    kept, rise = each.followed(samples.open(X, y))
+    assert kept.any(axis=1).all()
+    limits("weightlift.certificate.curvature", linearity=(0.0, float(np.median(rise))))
+    left, same = each.followed(samples.open(X, y))
+    np.testing.assert_array_equal(left.any(axis=1), rise <= np.median(rise))
+    np.testing.assert_array_equal(same, rise)
+
+
+def test_random_directions_hold_their_height(seed: int) -> None:
+    """⟨JᵀJ δ, s⟩ = 0 of those that belong to no unit, ⟨u, s⟩ = 0 of the others."""
+    rng = np.random.default_rng(seed)
+    *_, w, information, J = directions(seed)
+    delta, u = rng.standard_normal((2, 3, information.gauge.size))
+    held = _Directions(information, delta, u, np.array([-1, 0, 1])).held
+    np.testing.assert_allclose(held[0], J.T @ (w * (J @ delta[0])), rtol=1e-9)
+    np.testing.assert_array_equal(held[1:], u[1:])

@@ -46,6 +46,10 @@ def test_larger_residuals_on_held_out_rows_are_a_surprise(times: float, holds: b
     assert ("no larger" in found.sentence) is holds
     assert ("give more rows" in found.sentence) is not holds
     assert f"{times:.2g} of the mean square" in found.sentence
+    assert (found.number, found.limit) == (pytest.approx(times), pytest.approx(1 + 4 * 0.023**0.5))
+    light = HeldOut(rows=100, square=times * 0.25).surprise(0.25, -1.0)
+    assert light is not None
+    assert light.limit == pytest.approx(1 + 4 * 0.02**0.5)
     assert HeldOut().surprise(0.25, 0.3) is None
 
 

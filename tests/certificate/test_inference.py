@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 from tests.contract.awkward import Awkward
 
 from weightlift import draw, samples, teachers
@@ -45,6 +46,10 @@ def test_linear_regression_in_disguise() -> None:
     r = y - design @ beta
     np.testing.assert_allclose(result.sandwich, 80 / 76 * inverse @ (design.T * r**2) @ design @ inverse, rtol=1e-9)
     assert result.noise_std == pytest.approx(np.sqrt(variance))
+    t = result.estimates / result.standard_errors
+    np.testing.assert_allclose(result.p_values, 2 * stats.t.sf(np.abs(t), 76), rtol=1e-9)
+    half = stats.t.ppf(0.95, 76) * result.standard_errors
+    np.testing.assert_allclose(result.intervals(0.9).T, [result.estimates - half, result.estimates + half], rtol=1e-9)
     assert result.names == ("w[0,0]", "w[0,1]", "w[0,2]", "a[0]", "c")
     size = np.linalg.norm(beta[:3])
     assert abs(result.estimates[3]) == pytest.approx(size)
@@ -186,9 +191,12 @@ def test_inputs_of_any_form_give_the_same_intervals() -> None:
         cramer_rao(net, X[:, 0], 0.5)
 
 
-def test_what_the_rows_leave_open_has_an_infinite_error() -> None:
-    """A column twice: its two weights are open, and everything else has the errors of the fit without the copy."""
+@pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])
+def test_what_the_rows_leave_open_has_an_infinite_error(size: float) -> None:
+    """A column twice: its two weights are open, and everything else has the errors of the fit without the copy, at any size of
+    the targets."""
     net, X, y = problem("tanh", 8)
+    net, y = replace(net, a=size * net.a), size * y
     twice = np.column_stack([X, X[:, 2]])
     wide = Network(np.vstack([net.W[:2], 0.3 * net.W[2], 0.7 * net.W[2]]), net.a, net.b, net.c, "tanh")
     one, other = inference(net, X, y), inference(wide, twice, y)
@@ -220,6 +228,18 @@ def test_shares_of_variance_and_inflation_by_another_route(rng: np.random.Genera
     weight = rng.integers(1, 4, size=400)
     copied = inference(net, np.repeat(X, weight, axis=0), np.repeat(y, weight), bias=True)
     np.testing.assert_allclose(inference(net, X, y, sample_weight=weight, bias=True).inflation, copied.inflation, rtol=1e-9)
+
+
+def test_shares_of_variance_of_several_outputs(seed: int) -> None:
+    """n m equations, of which each output's mean takes one: both sums over their degrees of freedom."""
+    truth = teachers.several(teachers.biased(3, 2, bias=0.6, activation="tanh", rng=seed), 2, rng=seed)
+    X, Y = draw(truth, 60, noise_std=0.3, rng=seed)
+    result = inference(truth, X, Y)
+    rss, tss = np.sum((Y - truth.predict(X)) ** 2), np.sum((Y - Y.mean(axis=0)) ** 2)
+    p = 2 * (3 + 1 + 2)
+    assert result.n_parameters == p
+    assert result.r2 == pytest.approx(1 - rss / tss)
+    assert result.adjusted_r2 == pytest.approx(1 - (rss / (120 - p)) / (tss / 118))
 
 
 def test_arguments_are_checked() -> None:

@@ -13,7 +13,15 @@ from tests.certificate.fits import fitted, relu
 
 from weightlift import draw, samples, teachers
 from weightlift.certificate import certify
-from weightlift.certificate.lack_of_fit import ANGLES, FitProducts, UnitSquares, _Columns, choose_units, lack_of_fit
+from weightlift.certificate.lack_of_fit import (
+    ANGLES,
+    FitProducts,
+    Redraws,
+    UnitSquares,
+    _Columns,
+    choose_units,
+    lack_of_fit,
+)
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.signs import cells_of
 from weightlift.evidence.gauge import Gauge
@@ -229,7 +237,7 @@ def test_squares_of_units_with_their_output_weights(seed: int) -> None:
     np.testing.assert_allclose(found, w @ (net.a * np.tanh(X @ net.W + net.b)) ** 2, rtol=1e-12)
 
 
-def test_p_values_near_the_level_are_drawn_again(limits: Callable[..., None]) -> None:
+def test_p_values_near_the_level_are_drawn_again(limits: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
     """A quadratic residual is beyond all of 511 draws, and beyond those of seven more groups, if these are asked for."""
     rng = np.random.default_rng(0)
     truth = teachers.biased(3, 1, bias=0.5, activation="relu", rng=1)
@@ -237,10 +245,18 @@ def test_p_values_near_the_level_are_drawn_again(limits: Callable[..., None]) ->
     y = truth.predict(X) + 0.3 * X[:, 0] * X[:, 1] + 0.01 * rng.standard_normal(300)
     source = samples.open(X, y)
     information = Information.of(source, Gauge.of(fitted(truth, X, y), bias=True, offset=False))
+    seeds: list[tuple[int, ...]] = []
+
+    def spy(information: Information, features: Network, onto: np.ndarray, kept: np.ndarray, keys: tuple[int, ...]) -> Redraws:
+        seeds.append(keys)
+        return Redraws(information, features, onto, kept, keys)
+
+    monkeypatch.setattr("weightlift.certificate.lack_of_fit.Redraws", spy)
     for redrawn, draws in (((0.002, 0.04), 511), ((0.0, 1.1), 511 * 8), ((0.0, 0.0019), 511), ((0.0019, 0.002), 511 * 8)):
         limits("weightlift.certificate.lack_of_fit", redrawn=redrawn)
         found = lack_of_fit(source, information, 300.0, rng=np.random.default_rng(0))
         assert found.p_value == pytest.approx(1 / (1 + draws), rel=1e-12)
+    assert [len(set(keys)) for keys in seeds] == [7, 7]  # no group twice
 
 
 @pytest.mark.parametrize(("activation", "odd"), [("tanh", "nothing"), ("relu", "a target"), ("relu", "an input")])

@@ -10,6 +10,7 @@ from weightlift import Network, samples
 from weightlift.activations import custom
 from weightlift.certificate.minimum import OnKinks, distance_to_minimum, minimum
 from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.information import Information
 
 
 def test_a_minimum_on_a_kink_is_a_minimum() -> None:
@@ -36,7 +37,7 @@ def test_rows_on_kinks_with_their_weights_and_slopes(seed: int) -> None:
     places = [((kink - b[i]) / w[i], i, kink) for kink in (-0.5, 0.8) for i in (0, 1)]
     X = np.append([x for x, _, _ in places], [0.05, -0.05, 3.0])[:, None]
     net, weight = Network(w[None], a, b, 0.0, phi), rng.uniform(0.2, 3.0, 7)
-    y = net.predict(X) + np.array([1.0, -1.0, -1.0, 1.0, 0.3, 0.2, 0.1])
+    y = net.predict(X) + (-1.0) ** seed * np.array([1.0, 1.0, -1.0, -1.0, 0.3, 0.2, 0.1])  # a valley and a ridge at each kink
     weight[0] = 0.0 if seed == 2 else weight[0]
     gauge = Gauge.of(net, bias=True, offset=False)
     units, rows, reach = samples.open(X, y, sample_weight=weight).fold(OnKinks(gauge))
@@ -71,3 +72,25 @@ def test_a_fifth_of_a_standard_error_a_parameter(p: int, limit: float) -> None:
         assert found.holds is holds
         assert (found.number, found.limit) == (pytest.approx(shift**0.5), pytest.approx(limit**0.5))
         assert ("refine it" in found.sentence) is not holds
+
+
+def test_the_least_subgradient_by_trying_all_slopes(seed: int) -> None:
+    """Two rows on the kink of a unit each: in a valley φ′ is any number from 0 to 1, on a ridge that of its side."""
+    rng = np.random.default_rng(seed)
+    net = Network([[1.0, 0.5], [-0.5, 1.0]], [1.0, -2.0])
+    X = np.vstack([rng.standard_normal((30, 2)), [0.5, 1.0], [2.0, -1.0]])
+    y = net.predict(X) + 0.1 * rng.standard_normal(32)
+    y[30], y[31] = net.predict(X)[30:] + [[-1.0, -0.4], [1.0, 0.4], [-1.0, 0.4]][seed]  # valleys, ridges, one of each
+    gauge = Gauge.of(net, bias=False, offset=False)
+    rows = samples.open(X, y)
+    information = Information.of(rows, gauge)
+    H, g, r = information.gram, information.gradient, net.predict(X) - y
+    parts = np.zeros((2, gauge.size))
+    for part, row, i in zip(parts, (30, 31), (0, 1), strict=True):
+        part[gauge.coordinates(i)] = r[row] * np.sqrt(abs(net.a[i])) * np.sign(net.a[i]) * X[row]
+    valley = [r[30] * net.a[0] > 0, r[31] * net.a[1] > 0]
+    slopes = [np.linspace(0.0, 1.0, 201) if v else np.zeros(1) for v in valley]
+    tried = g + slopes[0][:, None, None] * parts[0] + slopes[1][:, None] * parts[1]
+    least = np.einsum("sti,ij,stj->st", tried, np.linalg.inv(H), tried).min() / 0.01
+    assert distance_to_minimum(rows, information, 0.01) == pytest.approx(least, rel=1e-3)
+    assert valley == [[True, False], [False, True], [True, True]][seed]

@@ -267,3 +267,32 @@ def test_rows_on_a_kink_count_within_their_cost() -> None:
         found = list(on_sides(rows, reach, relative, (chance, margin), here, sizes, limit, (7, 8, 9)))
         assert [s.units for s in found] == ([units] if units else [])
         assert all("8" in s.sentence for s in found)
+
+
+def test_boxes_are_as_wide_as_linear_terms_lead(seed: int) -> None:
+    """A relative change of 1e-4, at least two errors and a thousand at most: J changes alike, whatever the error is between."""
+    truth = teachers.biased(4, 2, bias=0.3, activation="tanh", rng=seed)
+    X = np.random.default_rng(seed).standard_normal((90, 4))
+    rows, gauge = samples.open(X, truth.predict(X)), Gauge.of(truth, bias=True, offset=False)
+    information = Information.of(rows, gauge)
+    largest = max(gauge.relative_size(i, information.unit_inverse(i)) for i in range(2))
+    changes = {}
+    for size, radius in ((2e-4, 4e-4), (5.1e-5, 1.02e-4), (1e-5, 1e-4), (1e-6, 1e-4), (1e-8, 1e-5)):
+        changes[size] = precision_of(rows, information, size / largest).contraction
+        box = Box.of(information, radius / largest)
+        assert changes[size] == pytest.approx(float(rows.fold(Changes(box))[0]) ** 0.5 / (radius / largest), rel=1e-6)
+    assert changes[1e-8] == pytest.approx(0.1 * changes[1e-6], rel=1e-2)
+
+
+@pytest.mark.parametrize("spread", [1.0, 1e-3])
+def test_an_inverse_with_rounding_errors_takes_from_the_margin(spread: float, seed: int) -> None:
+    """Of ReLUs, whose J does not change at all: p ε times the condition."""
+    rng = np.random.default_rng(seed)
+    truth = teachers.biased(3, 2, bias=0.3, activation="relu", rng=seed)
+    X = rng.standard_normal((90, 3))
+    X[:, 2] = X[:, 0] + spread * X[:, 2]
+    information = Information.of(samples.open(X, truth.predict(X)), Gauge.of(truth, bias=True, offset=False))
+    found = precision_of(samples.open(X, truth.predict(X)), information, 1e-12)
+    assert found.contraction == pytest.approx(8 * EPS * found.information.condition, rel=1e-6)
+    size = 1e-12 / (1.0 - found.contraction)
+    np.testing.assert_allclose(found.regions, size**2 * found.information.unit_inverses(), rtol=1e-9)

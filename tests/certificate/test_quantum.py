@@ -40,6 +40,21 @@ def test_the_rounding_and_its_bound(seed, words):
     assert found.level == pytest.approx(r.max() / E.max())
 
 
+def test_targets_that_were_computed_in_less(seed):
+    """Numbers of single precision, some of their spacings off: the bound is that of double precision in its place."""
+    truth, X, exact = planted(seed)
+    off = 1 + 2.0**-23 * np.random.default_rng(seed).uniform(-8, 8, len(X))
+    y = (exact * off).astype(np.float32).astype(float)
+    found = quantum_of(wl.samples.open(X, y), truth)
+    students = Students.of(truth)
+    z = students.preactivations(X)
+    E = 2.0**29 * LIMITS.rounding * rounding_bound(students, X, y, z, students.activation(z))
+    assert found.words == "numbers computed in single precision"
+    assert found.size == pytest.approx(2.0**-23 * np.abs(y).max())
+    assert found.error == pytest.approx(np.linalg.norm(np.abs(exact - y) + E))
+    assert found.level == pytest.approx(np.abs(exact - y).max() / E.max())
+
+
 def test_noise_and_wrong_networks_are_no_rounding(seed):
     truth, X, y = planted(seed)
     assert quantum_of(wl.samples.open(X, y + 1e-3 * np.random.default_rng(seed).normal(size=len(y))), truth) is None

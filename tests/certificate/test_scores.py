@@ -101,3 +101,17 @@ def test_a_sketch_keeps_the_largest_sums(monkeypatch: pytest.MonkeyPatch) -> Non
     keys, values = np.array([7, 1, 7, 4, 9, 2, 1]), np.array([0.1, 0.5, 0.3, 0.2, 0.9, 0.05, 0.5])
     found, sums = scores._summed(keys, values)
     assert dict(zip(found.tolist(), np.round(sums, 12).tolist(), strict=True)) == {9: 0.9, 1: 1.0, 7: 0.4}
+
+
+def test_what_a_row_of_leverage_one_leaves() -> None:
+    """1 − h is rounding there, and 1e-6 in its place; of others what it is."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 2))
+    X[:, 1] = 0.0
+    X[0] = [0.0, 1.0]
+    net = Network([[1.0], [0.5]], activation="linear")
+    gauge = Gauge(net, Gauge.of(net, bias=False, offset=False).free)
+    source = samples.open(X, rng.standard_normal(40))
+    rows = WhiteRows.of(next(iter(source.blocks(40))), gauge, Information.of(source, gauge).half_inverse)
+    h = np.append(1.0 - 1e-6, X[1:, 0] ** 2 / (X[:, 0] @ X[:, 0]))
+    np.testing.assert_allclose(rows.left, 1 - h, rtol=1e-9)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from tests.certificate.regularity import known, tanh_problem
 
 from weightlift import Network, Status, certify, draw, samples, teachers
+from weightlift.certificate import significance as module
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.significance import (
     Losses,
@@ -217,3 +219,68 @@ def test_sums_of_narrower_networks_by_hand(seed: int) -> None:
     for variance in variances:
         wanted = [min(plain / variance, along**2 / spread) for along, plain, spread in expected]
         np.testing.assert_allclose(losses(rows, information, students, variance), wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("least", "inside", "weak"),
+    [((200.0, 20.0), True, (2,)), ((200.0, 20.0), False, (0, 2)), ((101.0, 150.0), False, ())],
+)
+def test_units_that_are_doubted_are_taken_away(
+    monkeypatch: pytest.MonkeyPatch, least: tuple[float, float], inside: bool, weak: tuple[int, ...]
+) -> None:
+    """Those below the limit by their own statistics; where the loss is too, the others must stay within their regions."""
+    _, X, y, fit = tanh_problem(0)
+    _, information, variance = known(fit, X, y)
+    without_one, without_two = (Network(fit.W[:, at], fit.a[at], fit.b[at], 0.0, "tanh") for at in ([0, 2], [0, 1]))
+    asked: list[tuple[list[int], list[int]]] = []
+
+    def refit(rows: object, of: object, units: np.ndarray, sigma: float) -> tuple[np.ndarray, list[Network]]:
+        assert sigma == variance
+        assert units.tolist() == [1, 2]
+        return np.array(least), [without_one, without_two]
+
+    def stay(of: object, units: np.ndarray, narrower: Network, regions: np.ndarray) -> np.ndarray:
+        assert narrower is without_two
+        asked.append(units.tolist())
+        return np.array([inside, True])
+
+    monkeypatch.setattr(module, "_wald_statistics", lambda *_: np.array([1000.0, 50.0, 10.0]))
+    monkeypatch.setattr(module, "_least", refit)
+    monkeypatch.setattr(module, "_within", stay)
+    found = module.significance(samples.open(X, y), information, (), variance, 100.0, np.zeros((2, 3, 7, 7)))
+    assert (found.holds, found.units, found.number, found.limit) == (not weak, weak, min(1000.0, *least), 100.0)
+    assert asked == ([[0, 1]] if weak else [])
+
+
+def test_the_least_statistics_of_units_and_of_their_pairs(seed: int) -> None:
+    """Each unit has the least of its own and of its differences and sums with every other one, by matrices."""
+    rng = np.random.default_rng(seed)
+    net = Network(rng.standard_normal((2, 3)), [2.0, 0.5, -1.0], rng.standard_normal(3), 0.0, "tanh")
+    gauge = Gauge.of(net, bias=True, offset=False)
+    roots = rng.standard_normal((2, 12, 12))
+    covariances = tuple(R @ R.T for R in roots)
+    found = module._wald_statistics(gauge, covariances, 1e9)
+    theta, at = gauge.theta, [gauge.coordinates(i)[:3] for i in range(3)]
+    expected = [_size(gauge, i, covariances) for i in range(3)]
+    for i, j, t in itertools.product(range(3), range(3), (1.0, -1.0)):
+        if i != j:
+            T = np.zeros((3, 12))
+            T[:, at[i]], T[:, at[j]] = np.eye(3), -t * np.eye(3)
+            delta = T @ theta
+            expected[i] = min(expected[i], *(delta @ np.linalg.solve(T @ C @ T.T, delta) for C in covariances))
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_pairs_across_are_judged_off_the_first_unit(scaled: bool, seed: int) -> None:
+    """What is orthogonal to vᵢ of vᵢ ∓ t vⱼ, and of its covariance."""
+    rng = np.random.default_rng(seed)
+    root, V, at = rng.standard_normal((6, 6)), rng.standard_normal((2, 3)), np.arange(6).reshape(2, 3)
+    C = root @ root.T
+    found = [value for value, _ in differences(V, at, (C,), 1e9, scaled=scaled, across=True)]
+    ratio = float(np.linalg.norm(V[1]) / np.linalg.norm(V[0])) if scaled else 1.0
+    B = np.linalg.qr(np.column_stack([V[1], np.eye(3)[:, :2]]))[0][:, 1:].T
+    for value, t in zip(found, (ratio, -ratio), strict=True):
+        T = B @ np.hstack([-t * np.eye(3), np.eye(3)])
+        delta = T @ V.ravel()
+        assert value == pytest.approx(float(delta @ np.linalg.solve(T @ C @ T.T, delta)), rel=1e-6)

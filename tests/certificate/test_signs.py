@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from weightlift import samples
 from weightlift.certificate.signs import CELLS, cells_of, over_draws, sums_over_cells
@@ -26,6 +27,16 @@ def test_sums_over_cells_and_draws_by_brute_force(seed: int, xp: Any) -> None:
     np.testing.assert_allclose(over_draws(sums), table()[cells].T @ (weights[:, None] * rows), rtol=1e-10, atol=1e-10)
     several = rng.standard_normal((CELLS, 2, 5))
     np.testing.assert_allclose(over_draws(several), np.tensordot(table().T, several, axes=1), rtol=1e-10, atol=1e-10)
+
+
+def test_devices_that_add_slowly_multiply(monkeypatch: pytest.MonkeyPatch, seed: int, xp: Any) -> None:
+    """The same sums by the product with the table of cells."""
+    rng = np.random.default_rng(seed)
+    given = rng.integers(CELLS, size=90), rng.standard_normal(90), rng.standard_normal((90, 3))
+    expected = np.zeros((CELLS, 3))
+    np.add.at(expected, given[0], given[1][:, None] * given[2])
+    monkeypatch.setattr("weightlift.certificate.signs.on_host", lambda device: False)
+    np.testing.assert_allclose(to_numpy(sums_over_cells(*(xp.asarray(v) for v in given))), expected, rtol=1e-12, atol=1e-12)
 
 
 def test_cells_are_even_and_belong_to_the_rows(seed: int) -> None:

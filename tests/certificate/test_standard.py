@@ -72,3 +72,10 @@ def test_a_region_that_is_carried_holds_the_exact_one(spread: float, seed: int) 
 def _product(A: Sequence[Sequence[float]], B: Sequence[Sequence[float]]) -> list[list[Fraction]]:
     columns = list(zip(*B, strict=True))
     return [[sum((Fraction(a) * Fraction(b) for a, b in zip(row, c, strict=True)), Fraction()) for c in columns] for row in A]
+
+
+def test_what_is_added_for_rounding_where_nothing_is_rounded() -> None:
+    """Powers of two: 4 q² ε of the diagonal beside T R Tᵀ, twice q γ with γ = 2 q ε."""
+    R, T = np.diag([1.0, 4.0, 2.0**40]), np.diag([0.5, 8.0, 2.0**-30])
+    exact = T @ R @ T
+    np.testing.assert_allclose((carried(T, R[None])[0] - exact).diagonal(), 36 * 2.0**-52 * exact.diagonal(), rtol=1e-9)

@@ -11,7 +11,8 @@ import pytest
 
 from weightlift import Network, draw, teachers
 from weightlift.certificate import Kind, Statement, Status, Topic, certify
-from weightlift.certificate.statement import CLAIMS, FATAL, UNITS, status_of_units
+from weightlift.certificate.statement import CLAIMS, FATAL, UNITS, assumptions, of_width, status_of_units, symmetries
+from weightlift.refinement.variable_projection import Model
 
 
 def stated(topics: set[Topic], **failing: bool | None) -> list[Statement]:
@@ -105,3 +106,39 @@ def test_the_table_of_the_documentation_is_the_code() -> None:
         expected = "FAILED" if topic in FATAL else "–" if topic in (Topic.AGREEMENT, Topic.BOUNDED) else "AMBIGUOUS, its units"
         assert fails == expected
         assert [cell == "yes" for cell in asked] == [topic in topics for topics, _ in CLAIMS]
+
+
+def test_what_is_assumed_of_a_class() -> None:
+    """Each free part by its name; outputs where there are several; units that the rows show where they are fewer."""
+    one = Network([[1.0, 2.0]])
+    two = Network([[1.0, 2.0]], [[1.0, 2.0, 3.0], [1.0, 0.0, 1.0]])
+    for net, model, words in (
+        (one, Model(False, False, False), "It has neither biases nor an offset."),
+        (one, Model(True, False, True), "It has biases and an offset."),
+        (two, Model(False, True, False), "It has a linear part, and 3 outputs."),
+    ):
+        width, has, law = assumptions(net, model)
+        assert has.sentence == words
+        assert width.sentence.endswith("of at most 2 units.")
+        assert (width.kind, has.kind, law.topic) == (Kind.ASSUMED, Kind.ASSUMED, Topic.LAW)
+    assert of_width(one, 1).sentence.endswith("of at most 1 unit that the rows show.")
+
+
+@pytest.mark.parametrize(
+    ("network", "told"),
+    [
+        (Network([[1.0]]), ["scale, a φ(z) = (a/t) φ(tz)"]),
+        (Network([[1.0, 2.0]], activation="squared_relu"), ["the order of the units", "scale, a φ(z) = (a/t^2) φ(tz)"]),
+        (Network([[1.0]], activation="tanh"), ["the reflection of a unit, (a, w, b) → (−a, −w, −b)"]),
+        (Network([[1.0]], [1.0], [1.0], 0.5, "sigmoid"), ["the reflection of a unit, (a, w, b) → (−a, −w, −b), which moves c"]),
+        (
+            Network([[1.0]], [1.0], [1.0], activation="sine"),
+            ["the reflection of a unit, (a, w, b) → (−a, −w, −b)", "multiples of 3.142 in a bias, with the sign of a"],
+        ),
+        (Network([[1.0]], activation="sine"), ["the reflection of a unit, (a, w, b) → (−a, −w, −b)"]),
+    ],
+)
+def test_symmetries_in_words(network: Network, told: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    periods = {"sine": (np.pi, -1)}  # which a search takes a second for
+    monkeypatch.setattr("weightlift.certificate.statement.shift", lambda phi: periods.get(phi.name))
+    assert list(symmetries(network)) == told

@@ -147,3 +147,30 @@ def test_units_are_compared_up_to_the_period_of_a_sine(times: int) -> None:
     X = np.random.default_rng(0).standard_normal((9, 2))
     np.testing.assert_allclose(there.predict(X), net.predict(X) + 2e-3 * np.sin(X @ net.W[:, 0] + 0.3), rtol=1e-9)
     np.testing.assert_allclose(claim.distances(there), [0.1 / 1.001, 0.0], atol=1e-9)
+
+
+def test_a_claim_explains_the_rows_up_to_rounding() -> None:
+    """By its statement, or by residuals of four bounds at most; not where held-out rows differ."""
+    net = Network([[1.0]])
+    differs = Statement(Topic.HELDOUT, Kind.TESTED, False, "They differ.")
+    agrees = Statement(Topic.AGREEMENT, Kind.TESTED, True, "They agree.")
+    for statements, level, explained in (
+        ((), 3.9, True),
+        ((), 4.1, False),
+        ((agrees,), np.nan, True),
+        ((differs,), 3.9, False),
+        ((agrees, differs), 3.9, False),
+        ((replace(agrees, holds=False),), 4.1, False),
+    ):
+        assert Certificate(net, False, False, statements, Evidence(rounding_level=level)).explained is explained
+
+
+def test_a_page_has_every_statement_the_precision_and_the_symmetries() -> None:
+    truth = teachers.biased(3, 2, bias=0.5, activation="relu", rng=0)
+    X, y = draw(truth, 100, rng=1)
+    certificate = certify(truth, X, y)
+    page = certificate._repr_html_()
+    assert all(s.mark in page for s in certificate.statements)
+    assert all(f"up to {symmetry}" in page for symmetry in certificate.symmetries)
+    assert "Relative precision of the units: " in page
+    assert "99.99" not in page

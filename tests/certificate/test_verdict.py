@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -12,9 +13,11 @@ from tests.contract.awkward import Awkward
 
 from weightlift import activations, draw, samples, teachers
 from weightlift.certificate import Certificate, Status, certify
+from weightlift.certificate.heldout import HeldOut
 from weightlift.certificate.precision import Precision
 from weightlift.certificate.quantum import quantum_of
-from weightlift.certificate.verdict import _enough, _finite, _merged, _minima, _precise, _Reduced, _some
+from weightlift.certificate.statement import Kind, Statement, Topic
+from weightlift.certificate.verdict import _Case, _enough, _finite, _merged, _minima, _precise, _Reduced, _some
 from weightlift.errors import ArgumentError, ShapeError
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
@@ -568,3 +571,55 @@ def test_the_bar_of_rounding_errors_and_of_rounded_targets(monkeypatch: pytest.M
     quantum = quantum_of(rounded, truth)
     assert quantum is not None
     assert seen[0] == pytest.approx(quantum.error**2, rel=1e-9)
+
+
+@pytest.mark.parametrize("power", [-1.0, 1.0])
+def test_squares_are_those_of_a_row_of_mean_weight(power: float) -> None:
+    """Σ w y² near 1e±150 of targets near 1e±45."""
+    truth, X, _ = problem("relu", False, 2)
+    large = replace(truth, a=10.0 ** (45 * power) * truth.a)
+    weight = np.full(len(X), 10.0 ** (60 * power))
+    assert certify(large, X, large.predict(X), sample_weight=weight).status is Status.EXACT
+
+
+def test_wider_regions_are_so_in_every_direction() -> None:
+    """The radius of a region is the root of its matrix."""
+    net, X, y = noisy_fit(1)
+    known = certify(net, X, y, bias=True)
+    case = _Case(known, Gauge.of(net, bias=True, offset=False), samples.open(X, y), HeldOut(), 1, np.random.default_rng(0))
+    said = Statement(Topic.PRECISION, Kind.TESTED, True, "They are wider.")
+    wider = case._wider(1.5, said).known
+    assert wider.statements == (*known.statements, said)
+    for name, power in (("precision", 1), ("regions", 2), ("wide_regions", 2)):
+        np.testing.assert_allclose(getattr(wider, name), 1.5**power * getattr(known, name), rtol=1e-12)
+
+
+def test_rows_of_high_leverage_are_left_with_their_errors(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """e = (Σ w (|r| + B)²)^½ of rows that agree to rounding, those of the quantum where targets are rounded."""
+    asked: list[tuple[float, float]] = []
+
+    def spy(rows: samples.Samples, of: object, error: Callable[[samples.Samples], float], limit: float, rng: object) -> None:
+        asked.append((error(rows), limit))
+
+    monkeypatch.setattr("weightlift.certificate.verdict.confirmed", spy)
+    rng = np.random.default_rng(seed)
+    truth = teachers.biased(3, 2, bias=0.4, activation="tanh", rng=seed)
+    X, w = rng.standard_normal((80, 3)), 5.0 * rng.uniform(0.5, 2.0, 80)
+    y = truth.predict(X)
+    certify(truth, X, y, sample_weight=w)
+    students = Students.of(truth)
+    z = students.preactivations(X)
+    B = np.asarray(rounding_bound(students, X, y, z, students.activation(z)))
+    assert asked == [(pytest.approx((w @ B**2) ** 0.5, rel=0.1), 1e-4)]
+    asked.clear()
+    certify(truth, X, np.round(y, 5), sample_weight=w)
+    quantum = quantum_of(samples.open(X, np.round(y, 5), sample_weight=w), truth)
+    assert quantum is not None
+    assert asked == [(pytest.approx(quantum.error, rel=1e-9), 1.0)]
+
+
+def test_what_a_finding_rests_on_is_assumed_once() -> None:
+    truth, X, y = problem("tanh", True, 3)
+    lines = certify(truth, X, y).assumptions
+    assert "Agreement to rounding is equality, of networks far from this one too." in lines
+    assert sum("from a density" in line for line in lines) == 1
