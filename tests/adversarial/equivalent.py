@@ -72,6 +72,7 @@ SAME: dict[tuple[str, str, str], str] = {  # file, before, after
     ("rivals/cells.py", "lead < 0", "lead >= 0"): "the other sign of every row: the same rows are one draw",
     ("rivals/discrete.py", "Z[:, i] + sign * Z[:, j]", "Z[:, i] - sign * Z[:, j]"): "the sign is −1 and 1",
     ("rivals/discrete.py", "kept < net.n_inputs", "kept >= net.n_inputs"): "all four pairs of signs are tried",
+    ("rivals/lattice.py", "range(k - 2, -1, -1)", "range(k - 2 + 1, -1, -1)"): "the column before is taken off already",
     (
         "rivals/pieces.py",
         "pieces.different[:LIMITS.rows // 8, chosen]",

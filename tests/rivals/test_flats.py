@@ -218,10 +218,10 @@ def monomials(x: np.ndarray, degree: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("degree", [2, 3])
-def test_polynomials_that_vanish_do_so_elsewhere_on_the_flats(degree: int, seed: int) -> None:
+@pytest.mark.parametrize("scale", [np.array([1e4, 1.0, 1e-4]), np.array([1e-4, 1.0, 1e4])])
+def test_polynomials_that_vanish_do_so_elsewhere_on_the_flats(degree: int, scale: np.ndarray, seed: int) -> None:
     """The product of as many planes: on them alone, with inputs of different sizes; each plane is touched by its rows."""
     rng = np.random.default_rng(seed)
-    scale = np.array([1e4, 1.0, 1e-4])
     normals = rng.standard_normal((degree, 3))
 
     def rows(n: int) -> np.ndarray:
@@ -256,3 +256,38 @@ def test_neighbours_on_a_line_are_dependent_at_any_size_and_place(seed: int) -> 
             assert not dependent_neighbours(dense * size)
             assert not dependent_neighbours(np.hstack([dense, np.ones((n, 1))]) * size)
     assert not dependent_neighbours(on_lines[:4])  # no more rows than inputs say nothing
+
+
+def test_neighbours_are_near_by_inputs_of_one_size(seed: int) -> None:
+    """Three rows on each of 24 parallel lines, fewer than there are quadrics: an input of another size is not all that counts."""
+    rng = np.random.default_rng(seed)
+    t = rng.standard_normal((72, 1))
+    X = np.hstack([np.repeat(rng.standard_normal((24, 9)), 3, axis=0) + 0.1 * t, t])[rng.permutation(72)]
+    gauge = Gauge.of(Network(rng.standard_normal((10, 2)), [1.0, 1.0], [0.1, 0.2], 0.0, "tanh"), bias=True, offset=False)
+    for size in (1.0, 1e8):
+        assert rows_on_flats(X * np.append(np.ones(9), size), gauge, 1e-9) is not None
+        assert rows_on_flats(rng.standard_normal((72, 10)) * np.append(np.ones(9), size), gauge, 1e-9) is None
+
+
+def test_rows_on_a_plane_between_rows_on_a_cone(seed: int) -> None:
+    """Surfaces of degree three hold both; a flat that touches them on the cone holds no other row, on the plane ten."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((20, 3))
+    X[::2, 2] = np.linalg.norm(X[::2, :2], axis=1)
+    X[1::2, 2] = X[1::2, :2] @ [0.3, -0.7]
+    X = X @ np.linalg.qr(rng.standard_normal((3, 3)))[0]
+    net = Network(rng.standard_normal((3, 3)), activation="tanh")
+    assert rows_on_flats(X, Gauge.of(net, bias=False, offset=False), 1e-9) is not None
+    assert rows_on_flats(X[np.roll(np.arange(20), 1)], Gauge.of(net, bias=False, offset=False), 1e-9) is not None
+    two = replace(net, a=[1.0, 1.0, 2.0])  # two units change places between flats of degree two alone
+    assert rows_on_flats(X, Gauge.of(two, bias=False, offset=False), 1e-9) is None
+
+
+def test_one_row_between_two_others_is_enough() -> None:
+    """The middle of three rows on a line, each of the ends nearer to another row; wherever it stands."""
+    x = np.array([[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0], [1.2, 0.9], [-1.1, -0.8], [4.0, 5.0]])
+    for turn in range(6):
+        for place in ([0.0, 0.0], [3.0, -5.0], [-9.0, 2.0]):
+            assert dependent_neighbours(np.roll(x, turn, axis=0) + place)
+    x[2, 1] = 0.1
+    assert not dependent_neighbours(x)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -35,7 +36,7 @@ def test_one_discrete_direction_is_found_and_a_density_has_none(seed: int) -> No
     assert repetition(np.hstack([Z := rng.standard_normal((200, 3)), Z @ [[1.0], [2.0], [0.5]]])) is None  # in a subspace
 
 
-def test_a_part_of_the_vector_that_is_whole_on_some_rows_is_not_taken(seed: int) -> None:
+def test_a_part_of_the_vector_that_is_whole_on_some_rows_is_not_taken(seed: int, limits: Callable[..., None]) -> None:
     """Rows of even numbers first: half of the vector is whole on them, and not on the others."""
     rng = np.random.default_rng(seed)
     Q = np.linalg.qr(rng.standard_normal((2, 2)))[0]
@@ -44,6 +45,8 @@ def test_a_part_of_the_vector_that_is_whole_on_some_rows_is_not_taken(seed: int)
     found = repetition(X)
     assert found is not None
     np.testing.assert_allclose(np.abs(Q @ found), [1, 0], atol=1e-7)
+    limits("weightlift.rivals.lattice", divisors=1)  # one reduction, and no other with a row more
+    assert repetition(X) is None
 
 
 @pytest.mark.parametrize("bias", [False, True])
@@ -133,3 +136,21 @@ def test_a_repetition_scales_with_the_rows(size: float, seed: int) -> None:
     found = repetition(size * X)
     assert found is not None
     np.testing.assert_allclose(np.abs(Q @ found) * size, [0.0, 0.0, 2.5], atol=1e-7)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_rows_that_are_one_or_the_origin_have_no_aliases_that_can_be_told(bias: bool) -> None:
+    gauge = Gauge.of(wl.Network([[1.0], [2.0]], activation="sine"), bias=bias, offset=False)
+    for X in (np.array([[0.3, 0.4]]), np.zeros((1, 2)), np.zeros((5, 2)), np.zeros((0, 2))[:0]):
+        assert not len(X) or aliased(X, gauge) is None
+        assert repetition(X) is None
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+def test_lengths_that_fall_by_less_than_a_hundredth_stay_in_their_order(size: float, limits: Callable[..., None]) -> None:
+    """Squares of 0.994 and 0.980 beside the one before."""
+    for length, order in ((0.997, [0, 1]), (0.99, [1, 0])):
+        B = size * np.diag([1.0, length])
+        np.testing.assert_array_equal(reduced(B), B[:, order])
+    limits("weightlift.rivals.lattice", reductions=0)
+    np.testing.assert_array_equal(reduced(B), B)

@@ -50,8 +50,7 @@ def repetition(D: np.ndarray) -> np.ndarray | None:
     D = D[np.any(D != 0.0, axis=1)]
     if not len(D):
         return None
-    size = float(np.abs(D).max())
-    _, R, order = qr(D.T / size, mode="economic", pivoting=True)
+    _, R, order = qr(D.T, mode="economic", pivoting=True)
     rank = int(np.sum(np.abs(np.diagonal(R)) > LIMITS.independent * abs(R[0, 0])))
     first, others = D[order[:rank]], D[order[rank:]][: max(LIMITS.spare, rank // 2)]
     back = np.linalg.pinv(first)  # δ = D₀⁺ m: where the rows lie in a subspace, so does δ
