@@ -79,6 +79,11 @@ SAME: dict[tuple[str, str, str], str] = {  # file, before, after
         "pieces.different[:LIMITS.rows // 9, chosen]",
     ): "where those do not show all sides, all rows are looked at",
     ("rivals/pieces.py", "-rows", "rows"): "θ and −θ are both within the bounds of the programme",
+    (
+        "rivals/reflected.py",
+        "change * z[:, 0, :] + coefficient",
+        "change * z[:, 0, :] - coefficient",
+    ): "−p throughout, and products of two are all that is used",
     ("rivals/polynomial.py", "q - j", "q + j"): "whether it is even is asked alone",
 }
 

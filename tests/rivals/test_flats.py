@@ -259,7 +259,7 @@ def test_neighbours_on_a_line_are_dependent_at_any_size_and_place(seed: int) -> 
 
 
 def test_neighbours_are_near_by_inputs_of_one_size(seed: int) -> None:
-    """Three rows on each of 24 parallel lines, fewer than there are quadrics: an input of another size is not all that counts."""
+    """Three rows on each of 24 parallel lines, fewer than there are quadrics: one large input is not all that counts."""
     rng = np.random.default_rng(seed)
     t = rng.standard_normal((72, 1))
     X = np.hstack([np.repeat(rng.standard_normal((24, 9)), 3, axis=0) + 0.1 * t, t])[rng.permutation(72)]

@@ -18,7 +18,7 @@ from weightlift.identifiability import reflect
 from weightlift.network import Network
 from weightlift.risk import Students
 from weightlift.rivals import Outcome
-from weightlift.rivals.reflected import ReflectionProducts, _nearest, _suspects, small_sums
+from weightlift.rivals.reflected import ReflectionProducts, _nearest, _suspects, same_function, small_sums
 
 
 def test_a_nearly_linear_sigmoid_unit_takes_up_the_constant_of_anothers_reflection(seed: int) -> None:
@@ -170,3 +170,24 @@ def test_as_many_sets_as_memory_allows(limits: Callable[..., None]) -> None:
     assert len(_nearest(gauge)) == 31
     limits("weightlift.rivals.reflected", memory=5 * gauge.size**2)
     assert len(_nearest(gauge)) == 5
+
+
+@pytest.mark.parametrize("activation", ["relu", "softplus", "squared_relu", "sigmoid", "tanh"])
+@pytest.mark.parametrize("offset", [False, True])
+def test_sets_whose_reflection_leaves_the_function(activation: str, offset: bool, seed: int) -> None:
+    """By brute force over all sets of five units; Σ aᵢwᵢ = 0 over three. Reflected sigmoids and tanh are the same units."""
+    rng = np.random.default_rng(seed)
+    W, X = rng.standard_normal((3, 5)), rng.standard_normal((20, 3))
+    W[:, 3] = -W[:, 0] - W[:, 2]
+    net = Gauge.of(Network(W, activation=activation), bias=False, offset=offset).network
+    found = same_function(Gauge.of(net, bias=False, offset=offset))
+    sets = (np.arange(1, 32)[:, None] >> np.arange(5) & 1).astype(bool)
+    same = [s for s in sets if np.abs(reflect(net, s, offset=offset).predict(X) - net.predict(X)).max() < 1e-9]
+    if activation in ("sigmoid", "tanh"):
+        assert found is None
+        return
+    assert {tuple(s) for s in same} == ({(True, False, True, True, False)} if activation != "squared_relu" else set())
+    assert (found is None) == (not same)
+    if found is not None and found.patterns is not None:
+        assert {tuple(s) for s in found.patterns} == {tuple(s) for s in same}
+        assert found.units == (0, 2, 3)

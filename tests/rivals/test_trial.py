@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -70,6 +71,16 @@ def test_a_step_is_held_against_what_rounding_may_leave(seed: int) -> None:
     assert below_it == pytest.approx(least, rel=1e-6)
 
 
+def test_a_start_that_no_row_moves_stays_where_it_is() -> None:
+    """A unit that is off at every row: J vanishes, and what is left is the start's own."""
+    X = np.random.default_rng(0).uniform(1.0, 2.0, (30, 2))
+    net, dead = wl.Network([[1.0], [0.5]], b=[0.1]), wl.Network([[-1.0], [-0.5]], b=[-0.1])
+    y = net.predict(X) + 0.1
+    left, moved = after_a_step(samples.open(X, y), Gauge.of(net, bias=True, offset=False), [dead], 30 * 0.01 + 2.0)
+    assert left == pytest.approx([(float(y @ y) - 30 * 0.01) / 2.0], rel=1e-9)
+    assert moved.network(0).equivalent(dead, 1e-12)
+
+
 def test_other_units_agree_to_a_thousand_rounding_bounds() -> None:
     X = clustered(0)
     y, gauge = ONE.predict(X), Gauge.of(ONE, bias=False, offset=False)
@@ -101,10 +112,13 @@ def test_of_proposals_the_rival_stays_with_its_units(seed: int) -> None:
 
 
 @pytest.mark.parametrize("few", [1.0, 1.8, 2.2])
-@pytest.mark.parametrize("near", [3, 10])
-def test_proposals_go_on_as_far_as_they_may_be_rivals(few: float, near: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("near", "rows"), [(3, (6, 1000)), (10, (6, 1000)), (3, (100, 50))])
+def test_proposals_go_on_as_far_as_they_may_be_rivals(
+    few: float, near: int, rows: tuple[int, int], monkeypatch: pytest.MonkeyPatch, limits: Callable[..., None]
+) -> None:
     """What a step leaves is made up: ten margins, and the eight nearest, move on 1,000 rows times `few`, on all if those are
     half. What may be within ten on all takes a step there, and what is and has not come back is refitted."""
+    limits("weightlift.rivals.trial", first_rows=rows)  # 100 for each of ten parameters
     rng = np.random.default_rng(0)
     net = wl.Network(rng.standard_normal((3, 2)), [1.0, -1.0], [0.3, -0.2], 0.0, "tanh")
     X, w = rng.standard_normal((4000, 3)), rng.uniform(0.5, 2.0, 4000)
