@@ -119,3 +119,17 @@ def test_the_fewest_of_the_widest_coordinates_by_trying_all(seed: int) -> None:
     at = information.gauge.coordinates(0)[list(found.inputs)]
     shared = np.diagonal(information.gram)[at] * np.diagonal(np.linalg.inv(information.gram))[at]
     assert found.inflation == pytest.approx(shared.max(initial=1.0), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "bias", "output", "says"),
+    [
+        ((), False, False, "at 99.99 %; alone."),
+        ((2,), False, False, ", by its weight of column 2 (variances up to 30 times those of unrelated inputs), and to 0.1 by"),
+        ((2, 0), True, False, ", by its weights of column 2 and column 0 and its bias (variances"),
+        ((), False, True, ", by its output weight, and to 0.1 by the others; alone."),
+        ((2, 0, 1), True, True, "column 2, column 0 and column 1, its bias and its output weight (variances"),
+    ],
+)
+def test_what_makes_a_unit_wide_in_words(inputs: tuple[int, ...], bias: bool, output: bool, says: str) -> None:
+    assert says in Breadth(0.5, inputs, bias, output, 0.1, 30.0).sentence(0, Columns(), "alone")

@@ -8,12 +8,13 @@ from scipy.optimize import brentq
 
 from weightlift import draw, teachers
 from weightlift.certificate import certify
-from weightlift.certificate.confirmation import Deciding
+from weightlift.certificate.confirmation import Deciding, confirmed, unconfirmed
 from weightlift.certificate.limits import LIMITS
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
 from weightlift.network import Network
 from weightlift.risk import Students
+from weightlift.samples import Samples
 from weightlift.samples import open as open_samples
 
 
@@ -83,3 +84,40 @@ def test_rows_above_the_limit_are_those_of_the_hat_matrix(seed: int) -> None:
     assert float(rows.fold(deciding)[0]) == high.sum()
     estimates = ((J @ deciding.sketch) ** 2).sum(axis=1) / (Q**2).sum(axis=1)
     assert np.median(estimates) == pytest.approx(1.0, abs=0.5)  # χ² of 24 over 24, a deviation of 0.3 each
+
+
+def test_what_is_said_without_deciding_rows(seed: int) -> None:
+    """The error of the others times the sizes by their (JᵀJ)⁻¹; ∞ of units that they leave open, unless all rows do."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([np.abs(rng.standard_normal((60, 2))) + 0.1, np.zeros(60)])
+    X[30:, :2] *= -1.0
+    X[2] = [0.3, 0.2, 50.0]  # an equation for the first unit's third weight alone, beside rows that hardly have it
+    X[3:, 2] = 1e-3 * rng.standard_normal(57)
+    X[:2, 2] = 1e-3
+    net = Network([[1.0, -1.0], [0.5, -1.5], [0.2, 0.0]])
+    rows, gauge = open_samples(X, net.predict(X)), Gauge.of(net, bias=False, offset=False)
+    information = Information.of(rows, gauge)
+    without = np.delete(np.arange(60), 2)
+    known = Information.of(open_samples(X[without], net.predict(X)[without]), gauge)
+    sizes = gauge.relative_sizes(known.unit_inverses())
+    seen: list[float] = []
+
+    def error(others: Samples) -> float:
+        (block,) = others.blocks(60)
+        assert block.w is not None
+        seen.append(float(np.asarray(block.w).sum()))
+        return 0.01
+
+    assert confirmed(rows, information, error, 0.0101 * sizes[0], rng) is None
+    found = confirmed(rows, information, error, 0.0099 * sizes[0], rng)
+    assert found is not None
+    assert (found.holds, found.units, found.number) == (False, (0,), pytest.approx(0.01 * sizes[0], rel=1e-6))
+    assert found.sentence.startswith("A single row is all that determines unit 0,")
+    assert seen == [59.0, 59.0]
+
+
+@pytest.mark.parametrize(("sizes", "units"), [([0.9, 1.1, 1.0], (1,)), ([np.nan, 0.5, np.inf], (0, 2)), ([1.0, 0.2, 0.3], ())])
+def test_units_beyond_the_limit_are_not_confirmed(sizes: list[float], units: tuple[int, ...]) -> None:
+    found = unconfirmed(2, np.array(sizes), 1.0)
+    assert (found.units if found else ()) == units
+    assert found is None or found.sentence.startswith("2 rows are all that determines")

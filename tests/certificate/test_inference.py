@@ -284,3 +284,20 @@ def test_the_bound_of_one_input_and_weights_far_from_one() -> None:
     J = np.column_stack([0.7 * X[:, 0] / np.cosh(z) ** 2, np.tanh(z)])
     expected = 0.3**2 * np.trace(np.linalg.inv(J.T @ J))
     assert cramer_rao(net, X, 0.3) == pytest.approx(expected, rel=1e-9)
+
+
+def test_open_parameters_beyond_eight_are_counted() -> None:
+    """A column twice, of five units without biases: ten weights are open."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 3))
+    X[:, 2] = X[:, 1]
+    net = Network(rng.standard_normal((3, 5)), activation="tanh")
+    result = inference(net, X, net.predict(X) + 0.1 * rng.standard_normal(200), bias=False, offset=False)
+    assert result.open is not None
+    assert [name for name, loose in zip(result.names, result.open, strict=True) if loose] == [
+        f"w[{i},{j}]" for i in range(5) for j in (1, 2)
+    ]
+    (said, *_) = result.remarks()
+    assert said.startswith(
+        "The rows do not determine w[0,1], w[0,2], w[1,1], w[1,2], w[2,1], w[2,2], w[3,1], w[3,2] and 2 more;"
+    )

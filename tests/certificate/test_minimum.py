@@ -94,3 +94,35 @@ def test_the_least_subgradient_by_trying_all_slopes(seed: int) -> None:
     least = np.einsum("sti,ij,stj->st", tried, np.linalg.inv(H), tried).min() / 0.01
     assert distance_to_minimum(rows, information, 0.01) == pytest.approx(least, rel=1e-3)
     assert valley == [[True, False], [False, True], [True, True]][seed]
+
+
+def test_a_row_is_on_a_kink_up_to_a_thousand_roundings(seed: int) -> None:
+    """|z − kink| at most 1e-12 of |x|ᵀ|w| + |b|, whatever z itself is."""
+    rng = np.random.default_rng(seed)
+    X = 1e3 * rng.standard_normal((6, 2))
+    w = rng.standard_normal(2)
+    X[:, 1] = -X[:, 0] * w[0] / w[1]
+    X[:, 1] += 1e-12 * (np.abs(X) @ np.abs(w)) * np.array([0.5, -0.5, 2.0, -2.0, 1e3, 0.1]) / w[1]
+    net = Network(w[:, None])
+    source = samples.open(X, net.predict(X) + 1.0)
+    units, rows, _ = source.fold(OnKinks(Gauge.of(net, bias=False, offset=False)))
+    assert units.tolist() == [0, 0, 0]
+    np.testing.assert_allclose(rows, -X[[0, 1, 5]], rtol=1e-9)
+
+
+@pytest.mark.parametrize(("count", "allowed"), [(64, True), (65, False)])
+def test_a_minimum_is_on_few_kinks(count: int, allowed: bool) -> None:
+    """Up to 64 rows on kinks are allowed for."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 2))
+    X[:count, 0] = 0.0
+    net = Network([[1.0], [0.0]])
+    gauge = Gauge.of(net, bias=False, offset=False)
+    y = net.predict(X) + rng.standard_normal(200)
+    y[:count] = -5.0
+    rows = samples.open(X, y)
+    information = Information.of(rows, gauge)
+    plain = information.gradient @ np.linalg.solve(information.gram, information.gradient)
+    found = distance_to_minimum(rows, information, 1.0)
+    assert (found < plain - 0.05) == allowed
+    assert allowed or found == pytest.approx(plain, rel=1e-6)

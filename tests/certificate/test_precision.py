@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -21,6 +23,7 @@ from weightlift.certificate.precision import (
     on_sides,
     precision_of,
     separation,
+    undetermined,
 )
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
@@ -296,3 +299,47 @@ def test_an_inverse_with_rounding_errors_takes_from_the_margin(spread: float, se
     assert found.contraction == pytest.approx(8 * EPS * found.information.condition, rel=1e-6)
     size = 1e-12 / (1.0 - found.contraction)
     np.testing.assert_allclose(found.regions, size**2 * found.information.unit_inverses(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("error", [1e-9, 1e-6])
+def test_rows_that_errors_may_bring_across_a_kink_are_left(error: float, seed: int) -> None:
+    """Within the box of as many errors as linear terms lead for, and no others; what is claimed rests on the rest."""
+    rng = np.random.default_rng(seed)
+    truth = teachers.biased(3, 2, bias=0.3, activation="relu", rng=seed)
+    X = rng.standard_normal((90, 3))
+    gauge = Gauge.of(truth, bias=True, offset=False)
+    W, b = gauge.network.W, gauge.network.b
+
+    def reach() -> tuple[Information, np.ndarray]:
+        information = Information.of(samples.open(X, truth.predict(X)), gauge)
+        largest = gauge.relative_sizes(information.unit_inverses()).max()
+        times = np.clip(1e-4 / (error * largest), 2.0, 1000.0)
+        return information, np.asarray(Box.of(information, times * error).unit_radii(X)[0])
+
+    for _ in range(4):  # what rows may be moved by depends on them
+        information, radii = reach()
+        for row, (unit, share) in enumerate(((0, 0.8), (1, -0.8), (0, 1.25), (1, -1.25))):
+            w = W[:, unit]
+            X[row] -= w * (X[row] @ w + b[unit] - share * radii[row, unit]) / (w @ w)
+    information, radii = reach()
+    near = (np.abs(X @ W + b) <= radii).any(axis=1)
+    found = precision_of(samples.open(X, truth.predict(X)), information, error)
+    (block,) = found.clear.blocks(90)
+    assert near[:4].tolist() == [True, True, False, False]
+    np.testing.assert_array_equal(np.asarray(block.w) == 0, near)
+    rest = Information.of(samples.open(X[~near], truth.predict(X)[~near]), gauge)
+    np.testing.assert_allclose(found.regions, error**2 * rest.unit_inverses(), rtol=1e-6)
+
+
+def test_units_that_the_rows_leave_open_have_no_precision(seed: int) -> None:
+    """A unit that no row of some directions reaches; the other keeps its own."""
+    rng = np.random.default_rng(seed)
+    X = np.abs(rng.standard_normal((80, 2)))
+    X[:3] *= -1.0
+    net = Network([[1.0, -1.0], [0.5, 0.0]], activation="relu")  # three rows lie on the second's side, and it needs one input
+    gauge = Gauge.of(replace(net, b=np.array([0.1, 0.0])), bias=True, offset=False)
+    X[:3, 1] = X[0, 1]  # … along which it is determined, but not across
+    information = Information.of(samples.open(X, net.predict(X)), gauge)
+    assert undetermined(information) == (1,)
+    found = precision_of(samples.open(X, net.predict(X)), information, 1e-12)
+    assert np.isfinite(found.relative).tolist() == [True, False]

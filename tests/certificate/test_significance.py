@@ -284,3 +284,23 @@ def test_pairs_across_are_judged_off_the_first_unit(scaled: bool, seed: int) -> 
         T = B @ np.hstack([-t * np.eye(3), np.eye(3)])
         delta = T @ V.ravel()
         assert value == pytest.approx(float(delta @ np.linalg.solve(T @ C @ T.T, delta)), rel=1e-6)
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+def test_a_unit_is_within_its_region_up_to_the_boundary(activation: str, seed: int) -> None:
+    """δᵀR⁻¹δ ≤ 1 of the reflection too where that is a symmetry; one of the other sign is elsewhere."""
+    rng = np.random.default_rng(seed)
+    net = Network(rng.standard_normal((2, 3)), [1.0, -1.0, 1.0], rng.standard_normal(3), 0.0, activation)
+    gauge = Gauge.of(net, bias=True, offset=False)
+    q = gauge.unit_size
+    roots = 1e-3 * rng.standard_normal((3, q, q))
+    regions = (roots @ np.swapaxes(roots, 1, 2))[None]
+    kept = np.array([0, 1])
+    for share in (0.99, 1.01):
+        v = rng.standard_normal(q)
+        theta = gauge.unit(1)[0] + share * roots[1] @ (v / np.linalg.norm(v))
+        a = theta[3] if activation == "tanh" else -1.0
+        moved = Network(np.column_stack([net.W[:, 0], theta[:2]]), [1.0, a], [net.b[0], theta[2]], 0.0, activation)
+        assert _within(gauge, kept, moved, regions).tolist() == [True, share < 1.0]
+        turned = Network(moved.W * [1.0, -1.0], moved.a * [1.0, -1.0], moved.b * [1.0, -1.0], 0.0, activation)
+        assert _within(gauge, kept, turned, regions)[1] == (activation == "tanh" and share < 1.0)

@@ -79,3 +79,25 @@ def test_what_is_added_for_rounding_where_nothing_is_rounded() -> None:
     R, T = np.diag([1.0, 4.0, 2.0**40]), np.diag([0.5, 8.0, 2.0**-30])
     exact = T @ R @ T
     np.testing.assert_allclose((carried(T, R[None])[0] - exact).diagonal(), 36 * 2.0**-52 * exact.diagonal(), rtol=1e-9)
+
+
+def test_columns_that_vary_by_rounding_alone_keep_their_own_size() -> None:
+    """Variances up to 1e-24 of the mean's square; a column of zeros stays as it is."""
+    X = np.zeros((50, 4))
+    X[:, 0] = 1e3 + 1e-9 * np.tile([3.0, -3.0], 25)
+    X[:, 1] = 1e3 + 1e-9 * np.tile([0.3, -0.3], 25)
+    X[:, 2] = np.tile([3.0, -1.0], 25)
+    standard = Standard.of(samples.open(X, X[:, 0]), bias=True)
+    np.testing.assert_array_equal(standard.scale, [2.0**-28, 2.0**10, 2.0, 1.0])
+    np.testing.assert_array_equal(standard.mean, [1e3, 1024.0, 0.0, 0.0])
+    np.testing.assert_array_equal(Standard.of(samples.open(X, X[:, 0]), bias=False).scale, [2.0**10, 2.0**10, 2.0, 1.0])
+
+
+@pytest.mark.parametrize(("given", "same"), [(1.0, True), (4.0, False)])
+def test_rows_that_are_standard_stay(given: float, same: bool) -> None:
+    X = given * np.tile([[1.0, -1.0], [-1.0, 1.0]], (10, 1))
+    rows = samples.open(X, X[:, 0])
+    standard = Standard.of(rows, bias=True)
+    (block,) = standard.rows(rows).blocks(20)
+    np.testing.assert_array_equal(block.X, X / given)
+    assert np.shares_memory(np.asarray(block.X), X) is same

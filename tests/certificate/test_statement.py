@@ -11,7 +11,7 @@ import pytest
 
 from weightlift import Network, draw, teachers
 from weightlift.certificate import Kind, Statement, Status, Topic, certify
-from weightlift.certificate.statement import CLAIMS, FATAL, UNITS, assumptions, of_width, status_of_units, symmetries
+from weightlift.certificate.statement import CLAIMS, FATAL, UNITS, assumptions, named, of_width, status_of_units, symmetries
 from weightlift.refinement.variable_projection import Model
 
 
@@ -142,3 +142,16 @@ def test_symmetries_in_words(network: Network, told: list[str], monkeypatch: pyt
     periods = {"sine": (np.pi, -1)}  # which a search takes a second for
     monkeypatch.setattr("weightlift.certificate.statement.shift", lambda phi: periods.get(phi.name))
     assert list(symmetries(network)) == told
+
+
+@pytest.mark.parametrize(
+    ("units", "subject", "object_"),
+    [
+        ((), "The parameters are", "all parameters"),
+        ((3,), "Unit 3 is", "unit 3"),
+        ((1, 4), "Units 1 and 4 are", "units 1 and 4"),
+        ((0, 2, 5), "Units 0, 2 and 5 are", "units 0, 2 and 5"),
+    ],
+)
+def test_units_in_words(units: tuple[int, ...], subject: str, object_: str) -> None:
+    assert (named(units), named(units, verb=False)) == (subject, object_)

@@ -174,3 +174,30 @@ def test_a_page_has_every_statement_the_precision_and_the_symmetries() -> None:
     assert all(f"up to {symmetry}" in page for symmetry in certificate.symmetries)
     assert "Relative precision of the units: " in page
     assert "99.99" not in page
+
+
+@pytest.mark.parametrize("units", [1, 2, 3])
+def test_headlines_word_by_word(units: int) -> None:
+    net = Network(np.eye(3)[:, :units], activation="tanh")
+    holds = tuple(Statement(topic, Kind.TESTED, True, "It holds.") for topic in set(Topic) - {Topic.BOUNDED, Topic.LAW})
+    claim = Certificate(net, True, True, holds, Evidence(rounding_level=1.0), precision=np.array([2e-12, 3e-9, 1e-10])[:units])
+    plural = f"Among networks of at most {units} tanh unit{'s' * (units > 1)}"
+    size = "2e-12" if units == 1 else "3e-09"
+    assert claim.headline == f"{plural} with biases and offset: these are the units, to {size} (tested, not proved)."
+    if units == 3:
+        doubt = claim.adding(Statement(Topic.RIVALS, Kind.TESTED, False, "Another.", units=(1,)))
+        known = "units 0 and 2 are as given, to 1e-10 (tested, not proved)"
+        assert doubt.headline == f"{plural} with biases and offset: {known}; unit 1 may be others."
+        lost = claim.adding(Statement(Topic.RIVALS, Kind.TESTED, False, "Another."))
+        assert lost.headline == (
+            f"{plural} with biases and offset: nothing is known of its units; units 0, 1 and 2 may be others."
+        )
+    noisy = replace(claim, offset=False, regions=np.zeros((2, units, 5, 5)), single=np.array([0.01, 0.2, 0.1])[:units])
+    noisy = replace(
+        noisy, evidence=Evidence(rounding_level=9.0), statements=tuple(s for s in holds if s.topic != Topic.AGREEMENT)
+    )
+    alone = "0.01" if units == 1 else "0.2"
+    assert noisy.headline == (
+        f"{plural} without offset: these are the units, single weights to ±{alone} of ‖w‖ at 95 %, all weights of a unit at "
+        f"once to {size} of its size at 99.99 %, if the errors are independent (tested, not proved)."
+    )

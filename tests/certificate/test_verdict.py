@@ -17,7 +17,19 @@ from weightlift.certificate.heldout import HeldOut
 from weightlift.certificate.precision import Precision
 from weightlift.certificate.quantum import quantum_of
 from weightlift.certificate.statement import Kind, Statement, Topic
-from weightlift.certificate.verdict import _Case, _enough, _finite, _merged, _minima, _precise, _Reduced, _some
+from weightlift.certificate.verdict import (
+    _Case,
+    _enough,
+    _finite,
+    _merged,
+    _minima,
+    _Part,
+    _precise,
+    _Reduced,
+    _some,
+    _Step,
+    _unsettled,
+)
 from weightlift.errors import ArgumentError, ShapeError
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
@@ -26,6 +38,7 @@ from weightlift.identifiability import reflect
 from weightlift.network import Network
 from weightlift.refinement.gauss_newton import gauss_newton
 from weightlift.risk import Students
+from weightlift.rivals import Finding, Outcome
 from weightlift.rivals.trial import Bar
 
 KINDS = [
@@ -623,3 +636,89 @@ def test_what_a_finding_rests_on_is_assumed_once() -> None:
     lines = certify(truth, X, y).assumptions
     assert "Agreement to rounding is equality, of networks far from this one too." in lines
     assert sum("from a density" in line for line in lines) == 1
+
+
+def part_of(net: Network, X: np.ndarray, y: np.ndarray) -> _Part:
+    known = certify(net, X, y, bias=True)
+    case = _Case(known, Gauge.of(net, bias=True, offset=False), samples.open(X, y), HeldOut(), 1, np.random.default_rng(0))
+    return case._of_standard_inputs(_Reduced.of(net, np.ones(net.n_units), 0.0))
+
+
+def test_a_rival_that_fits_better_beyond_chance_is_the_minimum() -> None:
+    """Σ w r² of the best of them, beside the network's own less a margin."""
+    net, X, y = noisy_fit(2)
+    worse = replace(net, a=net.a * 1.3)
+    part = part_of(worse, X, y)
+    squares = [float(((n.predict(X) - y) ** 2).sum()) for n in (worse, net)]
+    rivals = tuple(part.standard.network(n) for n in (worse, net))
+    finding = Finding(Outcome.FOUND, "They fit.", rivals=rivals)
+    found = part._better((finding,), 0.99 * (squares[0] - squares[1]))
+    assert found is not None
+    assert (found.topic, found.holds) == (Topic.MINIMUM, False)
+    assert found.number == pytest.approx(squares[1], rel=1e-6)
+    assert found.limit == pytest.approx(squares[0] - 0.99 * (squares[0] - squares[1]), rel=1e-6)
+    assert part._better((finding,), 1.01 * (squares[0] - squares[1])) is None
+    assert part._better((), 0.0) is None
+
+
+def test_rivals_within_the_claim_are_none_and_tell_how_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Distances in the regions: up to one a refit has come back, beyond it is another network."""
+    net, X, y = noisy_fit(2)
+    part = part_of(net, X, y)
+    claim = part.case
+    off = []
+    for share in (0.3, 0.9, 1.2):
+        R = claim.known.regions[0, 0]
+        theta = claim.gauge.unit(0)[0] + share * np.linalg.cholesky(R)[:, 0]
+        W, b, a = net.W.copy(), net.b.copy(), net.a.copy()
+        W[:, 0], b[0], a[0] = theta[:-2], theta[-2], theta[-1]
+        off.append(part.standard.network(replace(net, W=W, b=b, a=a)))
+    distances = [part._off(claim.known, rival) for rival in off]
+    assert distances == [pytest.approx(share, rel=0.5) for share in (0.3, 0.9, 1.2)]
+    findings = [
+        Finding(Outcome.FOUND, "Two.", rivals=(off[0], off[2])),
+        Finding(Outcome.FOUND, "Near.", rivals=(off[1],)),
+        Finding(Outcome.NONE_FOUND, "None."),
+    ]
+    monkeypatch.setattr("weightlift.certificate.verdict.examine_noisy", lambda *_: findings)
+    found, within = part._below(Bar(1.0), claim)
+    far = [distance > 1.0 for distance in distances]
+    assert far == [False, False, True]
+    assert [f.sentence for f in found] == ["Two.", "None."]
+    assert found[0].rivals == (off[2],)
+    assert within == pytest.approx(distances[1], rel=1e-9)
+
+
+def test_a_unit_counts_from_a_ten_thousandth_of_what_rounding_leaves(seed: int) -> None:
+    """a is known to (e²/Σ w (a φ)²)^½ at best: beyond 1e-4 a unit is not seen."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((200, 3))
+    truth = Network(rng.standard_normal((3, 2)), [1.0, 1e-9], activation="tanh")
+    students = Students.of(truth)
+    z = students.preactivations(X)
+    B = np.asarray(rounding_bound(students, X, truth.predict(X), z, students.activation(z)))
+    floor = np.linalg.norm(B) / 1e-4 / np.linalg.norm(np.tanh(X @ truth.W[:, 1]))
+    for share in (0.7, 1.4):
+        faint = replace(truth, a=np.array([1.0, share * floor]))
+        told = [s.units for s in certify(faint, X, faint.predict(X), bias=False).statements if s.topic is Topic.SUPERFLUOUS]
+        assert told == ([(1,)] if share < 1 else [])
+
+
+@pytest.mark.parametrize(
+    ("step", "units"), [([1e-5, 2e-4, 9e-5], (1,)), ([1e-5, 1e-5, 1e-5], ()), ([np.nan, 2.0, 0.0], (0, 1))]
+)
+def test_units_that_a_step_moves_too_far(step: list[float], units: tuple[int, ...]) -> None:
+    gauge = Gauge.of(Network(np.eye(3), activation="tanh"), bias=False, offset=False, numbers=(4, 6, 7))
+    found = _unsettled(gauge, _Step(np.array(step), np.zeros(3)), 1e-4)
+    assert (found.units if found else ()) == units
+    assert found is None or str(gauge.called(units)[0]) in found.sentence
+
+
+def test_reflections_are_told_of_the_network_that_was_given() -> None:
+    """Patterns of the units that count, where they stand among all; each once."""
+    fewer = _Reduced(None, np.array([0, 2]), 4)
+    np.testing.assert_array_equal(fewer.pattern(np.array([[True, False], [True, True]])), [[1, 0, 0, 0], [1, 0, 1, 0]])
+    said = Statement(Topic.PRECISION, Kind.TESTED, False, "Wide.", units=(1,))
+    assert fewer.named(said).units == (2,)
+    assert fewer.named(replace(said, units=())).units == (0, 2)
+    assert fewer.named(replace(said, units=(), holds=True)).units == ()
