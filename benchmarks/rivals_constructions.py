@@ -11,11 +11,11 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from weightlift import Network, samples
+from weightlift import Network, activations, samples
 from weightlift.activations import custom
 from weightlift.certificate import certify
 from weightlift.certificate.standard import Standard
-from weightlift.identifiability import reflect
+from weightlift.identifiability import reflect, rows_needed
 from weightlift.refinement.gauss_newton import gauss_newton
 from weightlift.refinement.variable_projection import Model, variable_projection
 from weightlift.risk import Students
@@ -214,13 +214,55 @@ def beside_outputs(rng: np.random.Generator) -> Instance:
     """One of the constructions with a second, proportional output, or beside a linear part."""
     makers, m = (twins, exchanged, flats, mirrored, few_levels, silent, unconfirmed), int(rng.integers(1, 3))
     instance = makers[int(rng.integers(len(makers) if m == 2 else 3))](rng)
-    linear, u = m == 1, np.array([1.0, -0.7])
+    return replace(instance, networks=tuple(_widened(net, linear=m == 1) for net in instance.networks))
 
-    def widened(net: Network) -> Network:
-        V = np.ones(net.n_inputs) if linear else None
-        return Network(net.W, net.a if m == 1 else np.outer(net.a, u), net.b, net.c if m == 1 else net.c * u, net.activation, V)
 
-    return replace(instance, networks=tuple(widened(net) for net in instance.networks))
+def repeating_outputs(rng: np.random.Generator) -> Instance:
+    """Waves on a lattice, waves that repeat, or reflections that vanish together, with such outputs or beside a linear part."""
+    makers = aliased, rotated_lattice, slow_wave, shifted_waves, squared_relations
+    instance, linear = makers[int(rng.integers(len(makers)))](rng), bool(rng.integers(2))
+    return replace(instance, networks=tuple(_widened(net, linear=linear) for net in instance.networks))
+
+
+def _widened(net: Network, *, linear: bool) -> Network:
+    if linear:
+        return replace(net, V=np.ones(net.n_inputs))
+    u = np.array([1.0, -0.7])
+    return Network(net.W, np.outer(net.a, u), net.b, net.c * u, net.activation)
+
+
+def flats_of_outputs(rng: np.random.Generator) -> Instance:
+    """Two units alike at every output, on lines or two planes, on fewer rows than one output needs; some are held out."""
+    d, common, m = int(rng.integers(3, 7)), int(rng.integers(1, 5)), int(rng.integers(2, 6))
+    activation = str(rng.choice(["relu", "leaky_relu", "squared_relu", "absolute", "tanh", "softplus"]))
+    bias, scans = bool(rng.integers(2)), bool(rng.integers(2))
+    needed = rows_needed(d, common + 2, min(common + 1, m), activations.get(activation), bias=bias)
+    n = int(needed * rng.uniform(1.0, 4.0)) + 3
+    Z, base = _on_few(rng, n, d, scans=scans), rng.standard_normal(d) * bias
+    U, rest = rng.standard_normal((d, 2)) * np.sqrt(2.0 / d), rng.standard_normal((d, common)) * np.sqrt(2.0 / d)
+    if not scans:
+        U[1:-1] = U[1:-1, :1]
+    b = np.append(np.full(2, rng.standard_normal()), rng.standard_normal(common)) * bias
+    A, Q = rng.standard_normal((common + 2, m)), np.linalg.qr(rng.standard_normal((d, d)))[0]
+    A[1] = A[0]
+    one, two = (
+        Network(Q.T @ (W := np.hstack([V, rest])), A, b - base @ W, np.zeros(m), activation)
+        for V in (U, np.vstack([U[:-1], U[-1:, ::-1]]))
+    )
+    options: dict[str, Any] = {"bias": bias}
+    if rng.integers(2):
+        held = (_on_few(rng, 20, d, scans=scans) + base) @ Q
+        options["heldout"] = held, one.predict(held)
+    return Instance((Z + base) @ Q, (one, two), options=options)
+
+
+def _on_few(rng: np.random.Generator, n: int, d: int, *, scans: bool) -> np.ndarray:
+    """Rows on the axes, or on two planes."""
+    Z = 2.0 * rng.standard_normal((n, d))
+    if scans:
+        return Z * (np.arange(d) == np.arange(n)[:, None] % d)
+    Z[::2, -1], Z[1::2, 0] = 0.0, 0.0
+    return Z
 
 
 def held_out_copies(rng: np.random.Generator) -> Instance:
@@ -598,6 +640,8 @@ CONSTRUCTIONS: dict[str, Callable[[np.random.Generator], Instance]] = {
         unconfirmed,
         reflected_flats,
         beside_outputs,
+        repeating_outputs,
+        flats_of_outputs,
         rotated_lattice,
         on_a_sphere,
         mirrored_others,

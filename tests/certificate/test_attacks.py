@@ -35,6 +35,8 @@ def test_no_certificate_is_false(name: str) -> None:
         ("rotated_lattice", 900408),  # half of a dual vector that is whole on the rows that were looked at
         ("unsettled", 2),  # a step along an input that hardly varies, measured in standard inputs
         ("flat_input", 6),  # a region whose matrix had no digits left for what is known
+        ("repeating_outputs", 0),  # waves with several outputs: what concerns all units was dropped, having no rival by name
+        ("flats_of_outputs", 11),  # rows fewer than one output needs, whose shape was not looked at
         ("flat_outputs", 3),  # a unit brought to the length of (w, b), of which only a sum was known
         ("quantised_line", 930039),  # a unit reflected, beside units that two rows leave open and that take up the square
     ],

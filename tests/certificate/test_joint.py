@@ -277,3 +277,36 @@ def test_precision_and_separation_decide_together():
     for precision, units in (([1e-6, 1e-6, 1e-6], ()), ([1e-6, 1e-6, 2e-4], (2,)), ([4.9e-5, 5.1e-5, 1e-6], (1,))):
         found = joint._precise(gauge, np.array(precision))
         assert (found.holds, found.units, found.number) == (not units, units, max(precision))
+
+
+def test_held_out_rows_that_share_what_leaves_rivals_prove_nothing(seed):
+    """Two planes, in any position: two units alike take each other's places there; off them no analytic network does."""
+    rng = np.random.default_rng(seed)
+    Q, W = np.linalg.qr(rng.normal(size=(4, 4)))[0], rng.normal(size=(4, 2))
+    W[1:-1, 1] = W[1:-1, 0]
+    net = wl.Network(Q.T @ W, np.array([[1.0, -2.0], [1.0, -2.0]]), activation="tanh")
+    X = rng.normal(size=(80, 4))
+    X[::2, 0] = X[1::2, 3] = 0.0
+    other = replace(net, W=Q.T @ np.column_stack([np.append(W[:3, 0], W[3, 1]), np.append(W[:3, 1], W[3, 0])]))
+    np.testing.assert_allclose(other.predict(X @ Q), net.predict(X @ Q), atol=1e-12)
+    off = rng.normal(size=(3, 4))
+    there, elsewhere = (certified(net, net, X[:60] @ Q, heldout=(Z, net.predict(Z))) for Z in (X[60:] @ Q, off))
+    assert there.status is Status.AMBIGUOUS
+    assert elsewhere.status is Status.EXACT
+    assert any("shaped no candidate" in reason for reason in elsewhere.reasons)
+
+
+@pytest.mark.parametrize("linear", [False, True])
+def test_squares_that_cancel_may_be_reflected_together(linear, seed):
+    """(x + y)² + (x − y)² = 2x² + 2y²; beside a linear part with biases too, whose terms V and c take up."""
+    rng = np.random.default_rng(seed)
+    x, y = rng.normal(size=(2, 3))
+    W, a = np.column_stack([x + y, x - y, x, y]), np.array([1.0, 1.0, -2.0, -2.0])
+    b = 0.2 * rng.normal(size=4) * linear
+    V = np.zeros((3, 2)) if linear else None
+    net = wl.Network(W, np.outer(a, [1.0, 0.5]), b, np.zeros(2), "squared_relu", V)
+    X = rng.normal(size=(300, 3))
+    found = certify(net, X, net.predict(X), bias=linear, offset=linear)
+    assert found.ambiguous_units == (0, 1, 2, 3)
+    moved = replace(net, W=W + 0.3 * rng.normal(size=W.shape))
+    assert certify(moved, X, moved.predict(X), bias=linear, offset=linear).status is Status.EXACT

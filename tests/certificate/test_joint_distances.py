@@ -51,3 +51,11 @@ def test_distances_in_regions_are_those_of_mahalanobis(bias, seed):
 def test_other_outputs_are_other_units():
     one = network([[1.0], [0.0]], [[1.0, 2.0]], [0.0])
     assert joint_distances(one, Network([[1.0], [0.0]], [[1.0]], [0.0]), np.ones(1), None).tolist() == [[np.inf]]
+
+
+@pytest.mark.parametrize("times", [-3, 2])
+def test_biases_of_a_wave_are_those_of_the_nearest_repetition(times):
+    one = network([[1.0], [0.3]], [[1.0, 2.0]], [0.2], "sine")
+    other = network(one.W, one.A * (-1.0) ** times * 1.001, one.b + times * np.pi, "sine")
+    assert joint_distances(one, other, np.array([1e-3]), None)[0, 0] == pytest.approx(1.0, rel=1e-6)
+    assert joint_distances(network(one.W, one.A, one.b), network(one.W, one.A, other.b), np.ones(1), None)[0, 0] > 1.0

@@ -27,7 +27,7 @@ from weightlift.certificate.joint_agreement import JointAgreement
 from weightlift.certificate.joint_confirmation import confirmed_jointly
 from weightlift.certificate.joint_noise import JointNoise
 from weightlift.certificate.joint_standard import StandardForm
-from weightlift.certificate.joint_statistical import NONE, NoisyCase, certify_noisy
+from weightlift.certificate.joint_statistical import NONE, NoisyCase, certify_noisy, of_few_rows
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.precision import Near, UnitBalls, hardly_determined, separation
 from weightlift.certificate.quantum import bounded, quantum_of, rounded_values
@@ -47,7 +47,7 @@ from weightlift.identifiability import rows_needed
 from weightlift.namespaces import array_namespace, as_like, to_numpy
 from weightlift.network import Network
 from weightlift.refinement.variable_projection import Model
-from weightlift.rivals import Finding, Outcome, examine, examine_beside_linear
+from weightlift.rivals import Finding, Outcome, examine, examine_beside_linear, examine_uncounted
 from weightlift.rivals.cells import Draws, OwnTargets, independent_rows, some_inputs
 from weightlift.rivals.discrete import discrete_columns
 from weightlift.rivals.equations import random_units
@@ -100,7 +100,8 @@ def certify_joint(
         sides, needed = to_numpy(samples.fold(Sides(network))[0]), _needed(network, model)
         form = StandardForm.of(network, samples, model, explained=True)
         precision = form.precision(fitted.errors)
-        rivals = _rivals(network, model, samples, gauge, distinct, held, rng)
+        proof = None if heldout is None else _told_apart(gauge, samples, heldout, held)
+        rivals = (proof,) if proof else _rivals(network, model, samples, gauge, distinct, rng)
         known = (
             agreement,
             _enough(needed, distinct),
@@ -140,7 +141,7 @@ def _of_rounded_targets(
         _precise(gauge, precision),
         *_on_both_sides(network, model, to_numpy(rows.fold(Sides(network))[0])),
         *_confirmed(form, precision, (), rng),
-        *(s for s in _rivals(network, model, samples, gauge, distinct, HeldOut(), rng) if not s.holds),
+        *(s for s in _rivals(network, model, samples, gauge, distinct, rng) if not s.holds),
     )
     claim = replace(blank, evidence=evidence, precision=precision, statements=(*known, *blank.statements, rounded_values()))
     if not replace(claim, statements=(*claim.statements, of_finding(NONE))).certified_units:
@@ -300,45 +301,52 @@ def _rivals(
     samples: Samples,
     gauge: Gauge,
     distinct: int,
-    held: HeldOut,
     rng: np.random.Generator,
 ) -> tuple[Statement, ...]:
     """What a combination of the outputs says by the theorems for one; its rivals count if they explain every output.
 
-    At fewer rows than one output needs its counts do not apply, and rows of a density alone are tested.
+    At fewer rows than one output needs its counts do not apply, and rows of a density alone are tested; what their shape leaves
+    open it leaves open at any count.
     """
     phi = network.activation
     if phi.polynomial or not network.n_units:
         sentence = f"Units of the polynomial {phi.name!r} are examined for one output without a linear part; certify that."
         return (Statement(Topic.RIVALS, Kind.TESTED, not network.n_units, sentence),)
     enough = distinct >= gauge.size + network.n_inputs * model.linear + LIMITS.spare_rows
-    discrete = bool(discrete_columns(some_inputs(samples)).any())
-    if phi.analytic and phi.uniqueness and held.rows and held.level <= LIMITS.rounding and not discrete:
-        sentence = (
-            "No rival: an analytic network that is not the truth differs from it at almost every input, and "
-            f"{held.rows} rows that shaped no candidate agree."
-        )
-        return (Statement(Topic.RIVALS, Kind.PROVED, True, sentence, held.rows, 1),)
     own = samples.map(OwnTargets(gauge.network))
     findings = examine_beside_linear(own, gauge) if model.linear else examine(own, gauge, rng=rng)
     judged = [f for f in (_of_all_outputs(f, network, model, samples) for f in findings) if f is not None]
     if not enough:
-        judged = [f for f in judged if f.outcome is Outcome.FOUND]
-        sentence = "The rows are fewer than one output needs, and some inputs are discrete; give more."
-        judged += [Finding(Outcome.UNEXAMINED, sentence)] if discrete else []
-    if not judged:
+        judged = [f for f in judged if f.outcome is Outcome.FOUND and f.units]
+        judged += of_few_rows(some_inputs(samples), gauge, noisy=False)
+    if not judged or (not enough and all(f.outcome is Outcome.NONE_FOUND for f in judged)):
         sentence = "No rival is known: rows, sides of the kinks, first order and held-out rows were tested; not proved."
-        judged = [Finding(Outcome.NONE_FOUND, sentence)]
+        judged += [Finding(Outcome.NONE_FOUND, sentence)]
     lines = dict.fromkeys(line[:1].upper() + line[1:] for f in judged for line in f.assumes if line != DENSITY)
     return (*(of_finding(f) for f in judged), *(assumed(f"{line}.") for line in lines))
 
 
-def _of_all_outputs(finding: Finding, network: Network, model: Model, samples: Samples) -> Finding | None:
-    """The finding, its rivals being those that explain every output; None if it had some and none does.
+def _told_apart(gauge: Gauge, samples: Samples, heldout: Samples, held: HeldOut) -> Statement | None:
+    """That held-out rows refute all rivals of an analytic φ; None where they may share what leaves some with the fitted."""
+    phi, X = gauge.network.activation, some_inputs(samples)
+    if not (phi.analytic and phi.uniqueness and held.rows and held.level <= LIMITS.rounding) or phi.polynomial:
+        return None
+    if discrete_columns(X).any() or examine_uncounted(np.vstack([X, some_inputs(heldout)]), gauge):
+        return None
+    sentence = (
+        "No rival: an analytic network that is not the truth differs from it at almost every input, and "
+        f"{held.rows} rows that shaped no candidate agree."
+    )
+    return Statement(Topic.RIVALS, Kind.PROVED, True, sentence, held.rows, 1)
 
-    Without a linear part units that move against each other at first order show in the stacked Jacobian.
+
+def _of_all_outputs(finding: Finding, network: Network, model: Model, samples: Samples) -> Finding | None:
+    """The finding, its rivals being those that explain every output; None if none does.
+
+    Without a linear part units that move against each other at first order show in the stacked Jacobian. What concerns all
+    units lies in φ and the inputs.
     """
-    if finding.outcome is not Outcome.FOUND or model.linear:
+    if finding.outcome is not Outcome.FOUND or model.linear or not finding.units:
         return finding
     kept = tuple(rival for rival in finding.rivals if _explains(rival, network, model, samples))
     return replace(finding, rivals=kept) if kept else None

@@ -12,7 +12,9 @@ import math
 
 import numpy as np
 
+from weightlift.activations import Activation
 from weightlift.network import Network
+from weightlift.rivals.analytic import shift
 
 
 def joint_distances(
@@ -36,8 +38,9 @@ def joint_distances(
         for theirs in _representatives(other, j, turns=network.turns or other.turns):
             for i in range(k):
                 own = _unit(network, i)
+                repeated = _nearest_repetition(theirs, own[0][-1], network.activation)
                 along = _padded(own[0] if slices is None else slices[i], own[0])
-                pair = _pair(own, theirs, along, network.activation.degree)
+                pair = _pair(own, repeated, along, network.activation.degree)
                 if pair is None:
                     continue
                 if regions is None:
@@ -56,6 +59,17 @@ def _representatives(network: Network, i: int, *, turns: bool) -> list[tuple[np.
     inner, a = _unit(network, i)
     reflection = network.activation.reflection
     return [(inner, a), (-inner, reflection[0] * a)] if turns and reflection is not None else [(inner, a)]
+
+
+def _nearest_repetition(
+    theirs: tuple[np.ndarray, np.ndarray], b: float, activation: Activation
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same unit with its bias next to b, where φ(t + β) = ±φ(t)."""
+    if (repeats := shift(activation)) is None:
+        return theirs
+    inner, a = theirs
+    times = round((b - inner[-1]) / repeats[0])
+    return np.append(inner[:-1], inner[-1] + times * repeats[0]), a * float(repeats[1]) ** times
 
 
 def _padded(along: np.ndarray, inner: np.ndarray) -> np.ndarray:

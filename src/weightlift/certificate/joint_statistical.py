@@ -25,7 +25,9 @@ from weightlift.evidence.stacked import Stacked
 from weightlift.namespaces import array_namespace, as_like, to_numpy
 from weightlift.network import Network
 from weightlift.refinement.variable_projection import Hidden, Model, variable_projection
-from weightlift.rivals import Bar, Finding, Outcome, examine_noisy
+from weightlift.rivals import Bar, Finding, Outcome, examine_noisy, examine_uncounted
+from weightlift.rivals.cells import some_inputs
+from weightlift.rivals.discrete import discrete_columns
 from weightlift.rivals.reflected import _nearest
 from weightlift.samples import Block, Samples, Sums
 
@@ -102,19 +104,21 @@ class NoisyCase:
         """Hidden layers to be refitted, and findings that need no refit."""
         net, model = self.form.stacked.network, self.form.stacked.model
         u = rng.normal(size=net.n_outputs)
-        one = replace(net.combined(u / np.linalg.norm(u)), V=None)
-        gauge = Gauge.of(one, bias=model.bias, offset=model.offset)
+        one = net.combined(u / np.linalg.norm(u))
+        gauge = Gauge.of(replace(one, V=None), bias=model.bias, offset=model.offset)
         signs = [np.ones(net.n_units)]
-        if net.activation.reflection is not None and len(net.activation.reflection[1]) > 1 and not model.linear:
-            signs = [np.where(pattern, -1.0, 1.0) for pattern in _nearest(gauge)]
+        if net.activation.reflection is not None and not net.turns:
+            signs = [np.where(pattern, -1.0, 1.0) for pattern in _nearest(replace(gauge, network=one))]
         layers = [(net.W * s, net.b * s) for s in signs if (s < 0).any()]
         for i in range(net.n_units):
             W, b = net.W.copy(), net.b.copy()
             fresh = rng.normal(size=net.n_inputs)
             W[:, i], b[i] = fresh * np.linalg.norm(W[:, i]) / np.linalg.norm(fresh), model.bias * rng.normal() * 0.5
             layers.append((W, b))
-        findings: list[Finding] = []
-        if self.form.information.rows > gauge.size + LIMITS.spare_rows:
+        if self.form.information.rows <= gauge.size + LIMITS.spare_rows:
+            findings = of_few_rows(some_inputs(self.form.rows), gauge, noisy=True)
+        else:
+            findings = []
             combined = self.form.rows.map(CombinedTargets(net, u / np.linalg.norm(u)))
             bar = Bar(float(u @ self.form.information.squares @ u / (u @ u)) + margin, self.odds)
             for finding in examine_noisy(combined, gauge, bar):
@@ -151,6 +155,15 @@ class NoisyCase:
     def _inside(self, claim: Certificate, rival: Network) -> bool:
         certain = list(claim.certified_units)
         return bool(self._located(claim, rival)[certain].all())
+
+
+def of_few_rows(X: np.ndarray, gauge: Gauge, *, noisy: bool) -> list[Finding]:
+    """What rows that are fewer than one output needs leave open by their shape: those of a density nothing."""
+    found = list(examine_uncounted(X, gauge, noisy=noisy))
+    if discrete_columns(X).any():
+        sentence = "The rows are fewer than one output needs, and some inputs are discrete; give more."
+        found.append(Finding(Outcome.UNEXAMINED, sentence))
+    return found
 
 
 def _together(layers: list[Hidden]) -> Hidden:

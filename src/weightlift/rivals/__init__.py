@@ -18,7 +18,7 @@ import numpy as np
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
 from weightlift.network import Network
-from weightlift.rivals.analytic import examine_analytic
+from weightlift.rivals.analytic import examine_analytic, units_of_function
 from weightlift.rivals.cells import independent_rows, some_inputs
 from weightlift.rivals.discrete import (
     discrete_columns,
@@ -43,7 +43,7 @@ from weightlift.samples import Samples
 
 NO_ROW = Finding(Outcome.UNEXAMINED, "No row is clear of the kinks; give rows elsewhere.")
 
-__all__ = ["Bar", "Finding", "Outcome", "examine", "examine_beside_linear", "examine_noisy"]
+__all__ = ["Bar", "Finding", "Outcome", "examine", "examine_beside_linear", "examine_noisy", "examine_uncounted"]
 
 
 def examine(
@@ -67,11 +67,10 @@ def examine(
         return (NO_ROW,)
     columns = discrete_columns(X)
     main = (_without_pieces(samples, gauge),) if alpha is None else examine_pieces(samples, X, gauge, alpha)
-    found = [same_function(gauge), hidden_levels(X, gauge, columns), rows_on_flats(X, gauge, LIMITS.same), aliased(X, gauge)]
+    found = [same_function(gauge), *_shape(X, gauge, columns)]
     if columns.any():
-        found += [few_levels(X, gauge)]
         main = tuple(_tested(finding, columns) for finding in main)
-        found += [*_in_other_places(samples, X, gauge, columns), few_values(X, gauge, LIMITS.on_kink)]
+        found += _in_other_places(samples, X, gauge, columns)
     if phi.analytic or any(finding.outcome is not Outcome.IMPOSSIBLE for finding in main):  # else bases are equations enough
         known = Information.of(samples, gauge) if information is None else information
         found += [spare_equations(samples, known, rng=rng)] if known.full_rank else []
@@ -96,14 +95,37 @@ def examine_beside_linear(samples: Samples, gauge: Gauge) -> tuple[Finding, ...]
         main = (examine_analytic(independent_rows(samples, gauge), gauge, gauge.network.n_inputs),)
     else:
         main = (Finding(Outcome.NONE_FOUND, f"No theorem is known for {phi.name!r} beside a linear part; none was found."),)
-    found = [hidden_levels(X, gauge, columns), rows_on_flats(X, gauge, LIMITS.same), aliased(X, gauge)]
+    beside = replace(gauge, network=replace(gauge.network, V=np.zeros(gauge.network.n_inputs)))
+    found = [same_function(beside), *_shape(X, gauge, columns)]
     if columns.any():
         places = sorted({i for units, _ in other_places(X, gauge, columns, LIMITS.same) for i in units})
         sentence = f"{named(gauge, places).capitalize()} may take each other's places at levels of the discrete inputs."
-        found += [few_levels(X, gauge), few_values(X, gauge, LIMITS.on_kink)]
         found += [Finding(Outcome.UNEXAMINED, sentence, units=tuple(places))] if places else []
         main = tuple(_tested(finding, columns) for finding in main)
     return (*(finding for finding in found if finding is not None), *main)
+
+
+def examine_uncounted(X: np.ndarray, gauge: Gauge, *, noisy: bool = False) -> tuple[Finding, ...]:
+    """What stands in the way however many rows there are: their shape, and other units of the same function.
+
+    X      some of the rows' inputs
+    gauge  the network in its coordinates
+    noisy  whether what differs by little counts as equal
+    """
+    phi, columns = gauge.network.activation, discrete_columns(X)
+    found = _noisy_shape(X, gauge, columns) if noisy else _shape(X, gauge, columns)
+    found += [units_of_function(gauge)] if phi.analytic and not phi.polynomial else []
+    return tuple(f for f in found if f is not None and (f.assumes or f.outcome in (Outcome.FOUND, Outcome.UNEXAMINED)))
+
+
+def _shape(X: np.ndarray, gauge: Gauge, columns: np.ndarray) -> list[Finding | None]:
+    found = [hidden_levels(X, gauge, columns), rows_on_flats(X, gauge, LIMITS.same), aliased(X, gauge)]
+    return found + ([few_levels(X, gauge), few_values(X, gauge, LIMITS.on_kink)] if columns.any() else [])
+
+
+def _noisy_shape(X: np.ndarray, gauge: Gauge, columns: np.ndarray) -> list[Finding | None]:
+    found = [rows_on_flats(X, gauge, LIMITS.noisy_units), aliased(X, gauge)]
+    return found + ([few_values(X, gauge, LIMITS.noisy_values)] if columns.any() else [])
 
 
 def _without_pieces(samples: Samples, gauge: Gauge) -> Finding:
@@ -166,10 +188,10 @@ def examine_noisy(samples: Samples, gauge: Gauge, bar: Bar, regions: np.ndarray 
     found = [same_function(gauge), reflected_below(samples, gauge, bar), pieces_below(samples, X, gauge, bar)]
     if ratio(gauge.network) is None and (known := _without_pieces(samples, gauge)).outcome is not Outcome.NONE_FOUND:
         found.append(None if known.outcome is Outcome.IMPOSSIBLE else known)
-    found += [rows_on_flats(X, gauge, LIMITS.noisy_units), aliased(X, gauge)]
+    found += _noisy_shape(X, gauge, columns)
     if columns.any():
         information = Information.of(samples, gauge)
         kept = below(samples, gauge, places_near(X, information, columns, bar.ceiling - information.rss), bar)
-        found += [_places_finding(gauge, kept) if kept else None, few_values(X, gauge, LIMITS.noisy_values)]
+        found.append(_places_finding(gauge, kept) if kept else None)
         found.append(None if regions is None else open_places(X, gauge, columns, regions))
     return tuple(finding for finding in found if finding is not None)

@@ -37,6 +37,11 @@ def examine_analytic(rows: int, gauge: Gauge, beside: int = 0) -> Finding:
     return Finding(outcome, f"{sentence} {why}", number=float(rows), limit=float(p + 1), assumes=assumes)
 
 
+def units_of_function(gauge: Gauge) -> Finding:
+    """Whether the function, were it known, has no other units."""
+    return Finding(*_units_of_function(gauge.network, biased=gauge.free.b))
+
+
 def _units_of_function(net: Network, *, biased: bool) -> tuple[Outcome, str]:
     phi = net.activation
     if phi.uniqueness:

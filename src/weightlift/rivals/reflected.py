@@ -35,7 +35,7 @@ from weightlift.samples import Block, Samples, Sums
 def same_function(gauge: Gauge) -> Finding | None:
     """Sets of units whose reflection leaves the function as it is, other than symmetries of φ."""
     net = gauge.network
-    if net.activation.reflection is None or len(reflection(net.activation)[1]) <= 1:
+    if net.activation.reflection is None or net.turns:
         return None
     try:
         found = sign_patterns(net, offset=gauge.free.c, tol=LIMITS.same_function, near=LIMITS.same_function)
