@@ -52,6 +52,12 @@ SAME: dict[tuple[str, str, str], str] = {  # file, before, after
     ("evidence/information.py", "p <= DENSE", "p > DENSE"): "two routes to the same number",
     ("evidence/rows.py", "lead < 0", "lead >= 0"): "the other of x and −x in every pair",
     ("evidence/rows.py", "left[0]", "left[1]"): "the namespace of any of them",
+    ("rivals/analytic.py", "t + beta", "t - beta"): "what repeats one way repeats the other way",
+    **{
+        ("rivals/analytic.py", f"{best}[:12]{end}", f"{best}[:13]{end}"): "a start more is refined"
+        for gaps, of in (("gaps[least]", "points[least]"), ("np.apply_along_axis(gap, -1, far)", "far"))
+        for best, end in ((f"np.argsort({gaps}, kind='stable')", ""), (f"{of}[np.argsort({gaps}, kind='stable')", "]"))
+    },
     ("rivals/analytic.py", "beta - b", "beta + b"): "b is 0 in both trivial places",
     ("certificate/inference.py", "0.0 * X[:, 0]", "X[:, 0]"): "the targets do not enter the information",
     ("rivals/bases.py", "slopes.B > 0", "slopes.B <= 0"): "the same classes of rows, whose spans are asked for together",
@@ -84,6 +90,7 @@ SAME: dict[tuple[str, str, str], str] = {  # file, before, after
         "change * z[:, 0, :] + coefficient",
         "change * z[:, 0, :] - coefficient",
     ): "−p throughout, and products of two are all that is used",
+    ("rivals/places.py", "range(m + 1, LIMITS.extras + 1)", "range(m + 1 + 1, LIMITS.extras + 1)"): "m + 1 is the default, too",
     ("rivals/polynomial.py", "q - j", "q + j"): "whether it is even is asked alone",
 }
 

@@ -22,7 +22,8 @@ def gauge(activation, W=((1.0, 0.3), (0.2, -1.0), (0.5, 0.4)), *, bias=False):
 def test_one_row_more_than_parameters_leaves_no_other_function():
     tanh = gauge("tanh")
     assert tanh.size == 8
-    assert examine_analytic(8, tanh).outcome is Outcome.UNEXAMINED
+    few = examine_analytic(8, tanh)
+    assert (few.outcome, few.number, few.limit) == (Outcome.UNEXAMINED, 8.0, 9.0)
     found = examine_analytic(9, tanh)
     assert found.outcome is Outcome.IMPOSSIBLE
     assert (found.number, found.limit) == (9.0, 9.0)
@@ -102,3 +103,18 @@ def test_a_wave_that_only_repeats(size):
     )
     assert shift(wave) == (pytest.approx(2 * np.pi, rel=1e-6), 1)
     assert period(wave) == pytest.approx(2 * np.pi, rel=1e-6)
+
+
+def test_identities_up_to_a_cubic():
+    """e^{−t²} + t³ is even up to 2t³, t e^{−t²} + 1 + t² odd up to 2 + 2t², and a bump even about 0.7."""
+    even = activations.custom(
+        "even", lambda t: np.exp(-t * t) + t**3, lambda t: -2 * t * np.exp(-t * t) + 3 * t * t, analytic=True
+    )
+    odd = activations.custom(
+        "odd", lambda t: t * np.exp(-t * t) + 1 + t * t, lambda t: (1 - 2 * t * t) * np.exp(-t * t) + 2 * t, analytic=True
+    )
+    for phi in (even, odd):
+        assert identity(phi, False) == (pytest.approx(-1.0, abs=1e-5), 0.0)
+    bump = activations.custom("bump", lambda t: np.exp(-((t - 0.7) ** 2)), lambda t: (1.4 - 2 * t) * np.exp(-((t - 0.7) ** 2)))
+    assert identity(bump) == (pytest.approx(-1.0, abs=1e-5), pytest.approx(1.4, abs=1e-5))
+    assert identity(bump, False) is None

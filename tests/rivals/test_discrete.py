@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -308,12 +309,13 @@ def test_a_level_with_few_rows_names_units_by_what_they_add(activation: str, siz
     X = rng.standard_normal((120, 3)) * size
     X[:5, :2] *= 0.1
     X[:, 2] = size * (np.arange(120) < 5)
-    net = wl.Network(np.array([[1.0, -0.4], [-0.3, 0.9], [2.0, 3.0]]), [1.0, 100.0], activation=activation)
-    gauge = Gauge.of(net, bias=False, offset=False)
-    known = Information.of(wl.samples.open(X, net.predict(X)), gauge)
-    found = few_rows(X, known, np.array([False, False, True]))
-    assert found is not None
-    assert (found.number, found.limit, found.units) == (5.0, 10.0, (0, 1))
+    for weight in (1.0, 100.0, 1e5):
+        net = wl.Network(np.array([[1.0, -0.4], [-0.3, 0.9], [2.0, 3.0]]), [1.0, weight], activation=activation)
+        gauge = Gauge.of(net, bias=False, offset=False)
+        known = Information.of(wl.samples.open(X, net.predict(X)), gauge)
+        found = few_rows(X, known, np.array([False, False, True]))
+        assert found is not None
+        assert (found.number, found.limit, found.units) == (5.0, 10.0, (0, 1))
     assert few_rows(X[:4], known, np.array([False, False, True])) is None  # fewer rows than parameters
 
 
@@ -327,6 +329,20 @@ def test_a_level_names_the_units_that_it_alone_determines() -> None:
     found = few_rows(X, known, np.array([False, True]))
     assert found is not None
     assert (found.number, found.limit, found.units) == (6.0, 10.0, (1,))
+
+
+@pytest.mark.parametrize("contrast", [0.5, 1e-3, 1e-5])
+def test_a_level_names_units_however_badly_it_determines_another(contrast: float, seed: int) -> None:
+    """Elsewhere x₁ = x₂. Four rows tell them apart for one unit, little, and four others for the other one, well."""
+    rng = np.random.default_rng(seed)
+    t = rng.uniform(0.5, 3.0, 208) * np.where(np.arange(208) % 2, 1.0, -1.0)
+    X = np.column_stack([t, t, np.arange(208) >= 200])
+    X[200:, 1] += np.where(t[200:] > 0, contrast, 0.5) * rng.uniform(-1.0, 1.0, 8)
+    net = wl.Network(np.array([[1.0, -1.0], [1.0, -1.0], [0.1, 0.2]]))
+    known = Information.of(wl.samples.open(X, net.predict(X)), Gauge.of(net, bias=False, offset=False))
+    found = few_rows(X, known, np.array([False, False, True]))
+    assert found is not None
+    assert (found.number, found.limit, found.units) == (8.0, 12.0, (0, 1))
 
 
 @pytest.mark.parametrize("size", [1e-3, 1e3])
@@ -376,6 +392,34 @@ def test_other_places_are_the_same_at_any_size_of_the_units(size: float, seed: i
         assert one == other
         proposed = proposed or bool(one)
     assert proposed
+
+
+def test_values_nearly_agree_beside_the_size_of_z_and_not_of_its_terms(seed: int) -> None:
+    """Inputs off the origin, which the biases take back, leave the width within which values agree."""
+    rng = np.random.default_rng(seed)
+    places, functions, _ = small_difference(rng)
+    functions[1, 0] += 1e-3
+    X = np.hstack([rng.standard_normal((200, 2)), places[rng.integers(4, size=200)]])
+    net = with_common_part(functions, np.array([1.0, -0.7]), "tanh")
+    moved = replace(net, b=net.b - 10.0 * net.W[:2].sum(axis=0))
+    columns, counts = np.array([False, False, True, True]), []
+    for tolerance in (1e-4, 3e-4, 1e-3, 3e-3, 1e-2):
+        here, there = (
+            other_places(Y, Gauge.of(n, bias=True, offset=False), columns, tolerance)
+            for Y, n in ((X, net), (X + np.array([10.0, 10.0, 0.0, 0.0]), moved))
+        )
+        assert len(here) == len(there)
+        counts.append(len(here))
+    assert counts[0] == 0 < counts[-1]
+
+
+def test_more_choices_than_are_solved_are_not_looked_at(limits: Callable[..., None]) -> None:
+    """Two values at each of three places of a basis."""
+    here = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 1.0], [0.0, 2.0, 1.0], [1.0, 2.0, 1.0]])
+    Z = here @ np.array([[1.0, 2.8], [0.5, 0.5], [0.2, -0.7]])
+    for choices, found in ((80, True), (79, False)):
+        limits("weightlift.rivals.discrete", choices=choices)
+        assert bool(list(_covers(here, Z, False, 1e-7))) == found
 
 
 def test_turned_units_take_places_with_their_signs(seed: int) -> None:

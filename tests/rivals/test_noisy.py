@@ -74,3 +74,12 @@ def test_identities_of_a_custom_activation_are_asked_for_with_noise() -> None:
     y = truth.predict(X) + 0.01 * rng.standard_normal(600)
     fit = gauss_newton(wl.samples.open(X, y), truth, free="Wab", tol=1e-12).network
     assert not wl.certify(fit, X, y, bias=True)
+
+
+def test_places_are_sought_within_the_margin_above_the_networks_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    margins: list[float] = []
+    monkeypatch.setattr("weightlift.rivals.places_near", lambda X, known, columns, margin: margins.append(margin) or [])
+    one, _, X = exchangeable("tanh", 0, 200)
+    y, w = one.predict(X) + 0.1, np.full(200, 3.0)
+    examine_noisy(samples.open(X, y, sample_weight=w), Gauge.of(one, bias=True, offset=False), Bar(7.5))
+    assert margins == [pytest.approx(7.5 - 6.0)]

@@ -291,3 +291,50 @@ def test_orders_of_units_that_may_change_places_are_all_tried(planted, activatio
     new = {name(s) for s in sets} - {name(functions)}
     assert name(others) in new
     assert {name(units) for units in exact} - {name(functions)} == new
+
+
+def test_the_nearest_exchange_comes_first_whatever_the_units_of_the_columns(seed: int, limits: Callable[..., None]) -> None:
+    X, y, one, _, gauge = noisy_pair(small_difference, "tanh", seed, 1e-5)
+    columns = np.arange(4) >= 2
+    for t in (np.array([1.0, 1.0]), np.array([1e-6, 1e6]), np.array([1e6, 1e-6])):
+        scale = np.append([1.0, 1.0], t)
+        net = replace(gauge.network, W=gauge.network.W / scale[:, None])
+        known = Information.of(samples.open(X * scale, y), replace(gauge, network=net))
+        limits("weightlift.rivals.places", patterns=32)
+        found = [rival for _, rival in places_near(X * scale, known, columns, 30 * known.rss / len(X))]
+        plain = [replace(rival, W=rival.W * scale[:, None]) for rival in found]
+        assert plain[0].equivalent(one, 1e-2)
+        left = [float(((rival.predict(X) - y) ** 2).sum()) for rival in plain]
+        assert left[0] == pytest.approx(min(left), rel=1e-3)
+        limits("weightlift.rivals.places", patterns=1)
+        ((units, nearest),) = places_near(X * scale, known, columns, 30 * known.rss / len(X))
+        assert units == (0, 1)
+        assert nearest.equivalent(found[0], 1e-12)
+
+
+def test_as_many_functions_as_may_be_looked_at_in_sets(limits: Callable[..., None]) -> None:
+    """Eight functions in pairs, in one of which the units have changed places; more of them leave more orders to try."""
+    places, functions, others = small_difference(np.random.default_rng(0))
+    known = known_apart("tanh", np.vstack([np.ones((1, 2)), functions[:, :-1].T]), np.ones(2), functions[:, -1])
+    group, differ = Group(known, (0, 1), np.ones((2, 5)), False), np.array([False, True, True])
+    counts = []
+    for extras, most in ((30, 28), (30, 15), (30, 2), (2, 2024)):
+        limits("weightlift.rivals.places", extras=extras, sets_of_functions=most)
+        orders = list(_orders(np.hstack([np.zeros((4, 1)), places]), group, differ, 2))
+        units = [order.exchanged(known.gauge.theta[group.at])[:, 1:4] for order in orders]
+        assert any(np.abs(u - swapped).max() < 1e-9 for u in units for swapped in (others, others[::-1]))
+        counts.append(len(orders))
+    assert counts[0] > counts[1] > counts[2] > 0
+    assert counts[3] <= 2
+
+
+def test_what_units_have_in_common_need_not_be_known_better_than_rounding() -> None:
+    """Weights whose errors are one to 1e-9: a difference of them counts as if that were 1e-6."""
+    known = known_apart("tanh", [[0.3, 1.3], [0.2, -0.5]], [1.0, 2.0], [0.1, 0.2])
+    V, rho = np.eye(8), 1.0 - 1e-9
+    for i in range(2):
+        V[i, 6 + i] = V[6 + i, i] = -rho  # w₀ and a of each unit, which both differ by one
+    known = replace(known, gram=np.linalg.inv(V))
+    columns = np.array([False, True])
+    assert [group.units for group in _groups(known, columns, 1.01e6)] == [(0, 1)]
+    assert not list(_groups(known, columns, 0.9e6))

@@ -91,8 +91,8 @@ def few_rows(X: np.ndarray, information: Information, columns: np.ndarray) -> Fi
         lost = vectors[sizes > 1.0 - LIMITS.same]
         if not len(lost) or rows.sum() >= len(lost) + LIMITS.spare:
             continue
-        mass = (np.linalg.solve(L, lost.T) * np.linalg.norm(J, axis=0)[:, None]) ** 2
-        mass = mass.sum(axis=1) / mass.sum()
+        basis, _ = np.linalg.qr(np.linalg.solve(L, lost.T) * np.linalg.norm(J, axis=0)[:, None])
+        mass = (basis**2).sum(axis=1)  # no direction counts for less where another is determined badly
         units = tuple(i for i in range(gauge.network.n_units) if mass[gauge.coordinates(i)].sum() > LIMITS.suspect)
         return Finding(
             Outcome.UNEXAMINED,

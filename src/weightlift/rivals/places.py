@@ -192,7 +192,7 @@ class Order:
     def equations(self) -> np.ndarray:
         """(e, m q) that what the units take is affine: its part outside of the range of `here` vanishes."""
         m, q = self.group.turns.shape
-        U, sizes, _ = np.linalg.svd(self.here)
+        U, sizes, _ = np.linalg.svd(self.here / np.linalg.norm(self.here, axis=0))
         beyond = U[:, np.count_nonzero(sizes > LIMITS.independent * sizes[0]) :]
         blocks = []
         for f in range(m):
