@@ -159,6 +159,18 @@ def test_new_sides_on_a_few_cells() -> None:
         assert _new_on(B, alpha).shape == (len(B), 0)
 
 
+def test_new_sides_of_sets_of_units_are_those_of_all_their_cells(seed: int) -> None:
+    """Of more cells than are looked at first, sorted as they are; a unit's sides that few cells show among them."""
+    rng = np.random.default_rng(seed)
+    B = rng.random((3000, 12)) < np.where(np.arange(12) % 3, 0.5, 0.002)
+    pieces = of(wl.Network(rng.standard_normal((2, 12))), B)
+    for chosen in itertools.combinations(range(0, 12, 2), 3):
+        cells, place = np.unique(pieces.different[:, chosen], axis=0, return_inverse=True)
+        new = _new_on(cells, 0.0)
+        found = _new_sides(pieces, chosen, {})
+        assert {v.tobytes() for v in found.T} == ({v.tobytes() for v in new[place.ravel()].T} if new.size else set())
+
+
 def bent(left: float) -> wl.activations.Activation:
     """z² above zero and `left` z² below."""
     return wl.activations.custom(

@@ -26,6 +26,7 @@ class Limits:
     subsets: int = 50_000  # sets of units whose cells are looked at: all of four among 30, 1 s
     some: int = 1024  # rows that are looked at one by one: what is wrong on none of them is then checked on all
     programmes: int = 96  # linear programmes on new sides, 15 ms each; the rest counts as possible
+    glanced: int = 512  # cells at first in which four units are looked for on all 16 sides: one is missed there once in 2⁴⁶
     suspects: int = 1000  # of those sets, the ones whose cells leave other sides: 1 ms each
     spare: int = 8  # equations beyond the parameters: two exclude a rival, eight keep the conditioning
     excluding: int = 2  # of them where φ is analytic and all rows of this spread have so few: the first excludes every rival

@@ -343,11 +343,11 @@ def _by_subsets(samples: Samples, pieces: Pieces, units: tuple[int, ...]) -> tup
 def _new_sides(pieces: Pieces, chosen: tuple[int, ...], known: dict[tuple[int, int], np.ndarray]) -> np.ndarray:
     """(cells, m) other sides that are combinations of these units' slopes; known: what was found of the cells that units see.
 
-    Where some cells show these units on all their sides, the others show nothing more.
+    Where some cells show these units on all their sides, the others show nothing more. They are sorted: so every so manieth.
     """
     bits = 1 << np.arange(len(chosen))
-    for B in (pieces.different[: LIMITS.rows // 8, chosen], pieces.different[:, chosen]):
-        codes = B.astype(np.int64) @ bits
+    for step in (max(1, len(pieces.different) // LIMITS.glanced), 1):
+        codes = pieces.different[::step, chosen].astype(np.int64) @ bits
         seen = np.flatnonzero(np.bincount(codes))
         if len(seen) == 2 ** len(bits):
             break
