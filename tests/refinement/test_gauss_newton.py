@@ -16,6 +16,7 @@ from weightlift.refinement.gauss_newton import (
     LIMITS,
     NEAR_ROUNDING,
     RefinementEnding,
+    _beyond,
     _choose,
     _damped_steps,
     _endings,
@@ -384,3 +385,30 @@ def test_parts_of_a_batch_are_put_back_where_they_were(index, rng):
         source, at = (part, int(np.flatnonzero(index == s)[0])) if s in index else (students, s)
         np.testing.assert_array_equal(merged.W[:, s], source.W[:, at])
         assert values[s] == (-1.0 - at if s in index else s)
+
+
+def test_a_goal_ends_a_start_that_will_not_reach_it(seed):
+    """Until then its steps are the same; one that may reach it goes on as without a goal."""
+    truth = wl.teachers.conditioned(6, 4, activation="relu", rng=seed)
+    X, y = wl.draw(truth, 300, rng=seed + 1)
+    data = samples.open(X, y + 0.1 * np.random.default_rng(seed).standard_normal(300))
+    ended = 0
+    for turned in range(1, 4):
+        start = Network(truth.W * np.where(np.arange(4) < turned, -1.0, 1.0), truth.a)
+        free = gauss_newton(data, start, iterations=10, damping=1e-6)
+        found = gauss_newton(data, start, iterations=10, damping=1e-6, goal=0.01)
+        np.testing.assert_array_equal(found.history, free.history[: found.iterations + 1])
+        if found.endings == (RefinementEnding.BEYOND,):
+            ended += 1
+            assert found.history[-1] - 2 * (2 ** (10 - found.iterations) - 1) * (found.history[-2] - found.history[-1]) > 0.01
+            assert free.risks[0] > 0.01
+        else:
+            assert found.endings == free.endings
+    assert ended
+
+
+def test_beyond_a_goal():
+    before, after = np.array([10.0, 10.0, 10.0, 10.0]), np.array([9.0, 9.0, 10.0, 2.0])
+    np.testing.assert_array_equal(_beyond(before, after, 3.5, 2), [False, False, False, False])  # 9 − 2 − 4 = 3
+    np.testing.assert_array_equal(_beyond(before, after, 2.5, 2), [True, True, False, False])
+    np.testing.assert_array_equal(_beyond(before, after, 1.5, 0), [True, True, False, True])

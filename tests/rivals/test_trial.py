@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -130,7 +131,7 @@ def test_proposals_go_on_as_far_as_they_may_be_rivals(
     names[5] = replace(net, W=net.W * (1 + 5e-3))  # on its way back
     names[6] = replace(net, W=net.W * (1 + 3e-2))
     steps: list[tuple[int, float]] = []
-    refits: list[tuple[list[float], int, int, float]] = []
+    refits: list[tuple[list[float], int, int, float, float]] = []
     some_rows, weight = (4000, w.sum()) if few > 2.0 else (0, 0.0)
 
     def step(rows: samples.Samples, gauge: Gauge, starts: list[wl.Network], most: float) -> tuple[np.ndarray, Students]:
@@ -145,8 +146,8 @@ def test_proposals_go_on_as_far_as_they_may_be_rivals(
         last = [1.01 if start is names[dropped[rows.n == 4000]] else 0.99 for start in starts]
         return bound * np.array(last), Students.of(*starts)
 
-    def refit(rows, gauge, starts, iterations=0, tol=0.0):
-        refits.append(([names.index(start) for start in starts], rows.n, iterations, tol))
+    def refit(rows, gauge, starts, iterations=0, tol=0.0, goal=math.inf):
+        refits.append(([names.index(start) for start in starts], rows.n, iterations, tol, goal))
         return starts
 
     order, dropped = rng.permutation(12), (2, 0)
@@ -162,7 +163,9 @@ def test_proposals_go_on_as_far_as_they_may_be_rivals(
     on_all = [i for i in expected if i != dropped[0] or few > 2.0]
     last = [i for i in on_all if i not in (dropped[1], 5)]
     tol = 1e-3 * 0.25 / 1.25
-    assert refits == [(expected, some_rows, 10, pytest.approx(tol)), (last, 4000, 25, pytest.approx(tol))]
+    goal = (squared_error(part, net) + 100 * 0.25 * own * weight / w.sum()) / (2 * weight)
+    first = (expected, some_rows, 10, pytest.approx(tol), pytest.approx(goal))
+    assert refits == [first, (last, 4000, 25, pytest.approx(tol), math.inf)]
     assert steps == [(some_rows, pytest.approx(least))] * (1 + (few < 2.0)) + [(4000, pytest.approx(ceiling))]
     assert [units for units, _ in found] == [(i,) for i in last]
 

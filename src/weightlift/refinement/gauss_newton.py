@@ -43,6 +43,7 @@ class RefinementEnding(enum.Enum):
     STATIONARY = "the risk no longer decreases; it is at a minimum"
     STALLED = "no damping decreases the risk; start elsewhere"
     ITERATIONS = "the steps were used up; allow more"
+    BEYOND = "its goal is out of reach in the steps that are left"
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ def gauss_newton(
     line: bool = False,
     first: bool = False,
     window: int = LIMITS.window,
+    goal: float = math.inf,
     deadline: float = math.inf,
 ) -> Refinement:
     """Minimise ½ E r² (+ ½ Σ ridgeᵢ θᵢ²) over the free parameters among W, a, b, c.
@@ -89,6 +91,7 @@ def gauss_newton(
     unit: keep every (wᵢ, bᵢ) at length one; sizes then belong to the free output weights.
     line: the last unit is linear, φ(z) = z, and is solved for with the output weights, direction and all.
     first: end all starts once one of them is exact.
+    goal: a risk; a start ends that will not come so low, even if its steps gain more and more.
     deadline: a moment of time.perf_counter after which no further step begins.
 
     samples     rows, as `samples.open` gives them
@@ -135,6 +138,9 @@ def gauss_newton(
         steep = bool(np.all(reached <= LIMITS.steep * before))
         earlier = history[-1 - window][active] if len(history) > window else np.full(len(active), np.inf)
         done = _endings(before, reached, earlier, damped, floor, scale, tol)
+        if math.isfinite(goal):
+            beyond = _beyond(before, reached, goal, iterations - step)
+            done = [RefinementEnding.BEYOND if far and e is None else e for far, e in zip(beyond, done, strict=True)]
         endings[active] = done
         going = np.array([e is None for e in done])
         active, dampings, damped = active[going], _at(dampings, np.flatnonzero(going)), damped[going]
@@ -334,6 +340,13 @@ def _endings(
         else:
             endings.append(None)
     return endings
+
+
+def _beyond(before: np.ndarray, after: np.ndarray, goal: float, steps: int) -> np.ndarray:
+    """Which starts stay above the goal though every step left gains twice as much as the one before it, as some do that cross
+    kinks towards a minimum; a step that lowered nothing says nothing."""
+    gain = before - after
+    return np.asarray((gain > 0) & (after - 2.0 * (2.0**steps - 1.0) * gain > goal))
 
 
 def _last_step(

@@ -41,7 +41,8 @@ class Limits:
     plainly: float = 1e-3  # the same of columns of length one that even their products show to be independent
     same_function: float = 1e-9  # change of the function beside its units' below which a reflection leaves it as it is
     noisy_units: float = 0.2  # relative width within which noise may have moved units; beyond it no exchange of them is sought
-    far: float = 100.0  # margins of Σ w r² that a network whose units may change places may leave, to first order, to be tried
+    far: float = 100.0  # margins of Σ w r² that a network whose units may change places may leave, to first order, to be tried;
+    # below it a refit may wander and yet come near: one went from 55 to 5 in four of its steps
     noisy_kink: float = 5.0  # standard errors of z, σ √(p/n) on average, within which noise may have moved a kink
     least_gain: float = 1e-3  # of the margin between a network's Σ w r² and the ceiling: a step that gains less ends a refit
     returning: float = 1e-2  # relative distance below which a refit is on its way back

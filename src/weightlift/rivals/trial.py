@@ -59,12 +59,14 @@ def below(
     tol = max(LIMITS.least_gain * (ceiling - own) / max(ceiling, np.finfo(float).tiny), 1e-6)
     share = min(1.0, bar.few * max(LIMITS.first_rows[0] * gauge.size, LIMITS.first_rows[1]) / samples.n)
     some = samples if share > 0.5 else samples.split(share, 1.0 - share, seed=0)[0].persist()
-    least = squared_error(some, gauge.network) + (ceiling - own) * some.total / samples.total
+    here, margin = squared_error(some, gauge.network), (ceiling - own) * some.total / samples.total
+    least, far = here + margin, reach_of_some(own, ceiling, samples.total, some.total, reach) if some is not samples else reach
     left, _ = after_a_step(some, gauge, starts, least)
     chosen = np.flatnonzero(left <= max(reach, float(np.sort(left)[: LIMITS.nearest][-1])))
-    rivals = refitted(some, gauge, [starts[i] for i in chosen], LIMITS.first_iterations, tol)
+    goal = (here + max(far, LIMITS.far) * margin) / (2.0 * some.total)
+    rivals = refitted(some, gauge, [starts[i] for i in chosen], LIMITS.first_iterations, tol, goal)
     if some is not samples:
-        possible = after_a_step(some, gauge, rivals, least)[0] <= reach_of_some(own, ceiling, samples.total, some.total, reach)
+        possible = after_a_step(some, gauge, rivals, least)[0] <= far
         chosen, rivals = chosen[possible], [rival for rival, may in zip(rivals, possible, strict=True) if may]
     if not rivals:
         return []
@@ -160,20 +162,28 @@ def changed(gauge: Gauge, rivals: list[Network]) -> tuple[int, ...]:
 
 
 def refitted(
-    samples: Samples, gauge: Gauge, starts: list[Network], iterations: int = LIMITS.iterations, tol: float = 1e-6
+    samples: Samples,
+    gauge: Gauge,
+    starts: list[Network],
+    iterations: int = LIMITS.iterations,
+    tol: float = 1e-6,
+    goal: float = math.inf,
 ) -> list[Network]:
-    """All together; one by one where a singular matrix ends that, and as they are where it is their own."""
+    """All together; one by one where a singular matrix ends that, and as they are where it is their own.
+
+    goal  the mean of w r²/2 beyond whose reach a refit ends
+    """
     if not starts:
         return []
     names = gauge.free.names
     try:
         students = Students.of(*starts)
-        fit = gauss_newton(samples, students, free=names, iterations=iterations, tol=tol, damping=LIMITS.damping)
+        fit = gauss_newton(samples, students, free=names, iterations=iterations, tol=tol, goal=goal, damping=LIMITS.damping)
     except np.linalg.LinAlgError:
         return (
             starts
             if len(starts) == 1
-            else [net for start in starts for net in refitted(samples, gauge, [start], iterations, tol)]
+            else [net for start in starts for net in refitted(samples, gauge, [start], iterations, tol, goal)]
         )
     return [fit.students.network(i) for i in range(len(starts))]
 
