@@ -186,6 +186,17 @@ def test_every_source_gives_the_same_network(tmp_path, noise):
     assert noise or found[0].network.equivalent(truth, tol=1e-9)
 
 
+@pytest.mark.parametrize(("m", "k"), [(2, 14), (5, 60)])
+def test_a_width_that_rows_cannot_determine_costs_one_round(m, k):
+    """What no search can certify is fitted once, on all rows, and no other units of it are looked for."""
+    rng = np.random.default_rng(m)
+    found = wl.recover(rng.normal(size=(60, 10)), rng.normal(size=(60, m)), n_units=k)
+    assert found.certificate.status.name == "FAILED"
+    assert "distinct rows are too few" in found.certificate.reasons[0]
+    assert [stage.name for stage in found.stages] == ["joint search on all rows"]
+    assert not any("another" in s.sentence for s in found.certificate.statements if s.topic is Topic.RIVALS)
+
+
 @pytest.mark.parametrize("noise", [0.0, 0.02])
 def test_tensors_give_the_same_network(noise):
     torch = pytest.importorskip("torch")

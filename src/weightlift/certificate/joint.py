@@ -100,8 +100,6 @@ def certify_joint(
         sides, needed = to_numpy(samples.fold(Sides(network))[0]), _needed(network, model)
         form = StandardForm.of(network, samples, model, explained=True)
         precision = form.precision(fitted.errors)
-        proof = None if heldout is None else _told_apart(gauge, samples, heldout, held)
-        rivals = (proof,) if proof else _rivals(network, model, samples, gauge, distinct, rng)
         known = (
             agreement,
             _enough(needed, distinct),
@@ -109,12 +107,15 @@ def certify_joint(
             form.determined(),
             _precise(gauge, precision),
             *_on_both_sides(network, model, sides),
-            *_confirmed(form, precision, rivals, rng),
             *([] if told is None else [told]),
-            *rivals,
         )
         evidence = replace(evidence, condition=form.information.condition, disagreement=share)
-        return replace(blank, evidence=evidence, precision=precision, statements=(*known, *blank.statements))
+        claim = replace(blank, evidence=evidence, precision=precision)
+        if not claim.adding(*known, of_finding(NONE)).certified_units:  # whatever rivals there are
+            return claim.adding(*known, *_confirmed(form, precision, (), rng))
+        proof = None if heldout is None else _told_apart(gauge, samples, heldout, held)
+        rivals = (proof,) if proof else _rivals(network, model, samples, gauge, distinct, rng)
+        return claim.adding(*known, *_confirmed(form, precision, rivals, rng), *rivals)
 
 
 def _of_rounded_targets(

@@ -19,7 +19,7 @@ from weightlift.certificate.joint import certify_joint
 from weightlift.certificate.joint_agreement import JointAgreement
 from weightlift.errors import ActivationError, ArgumentError, DataWarning, TooFewRowsError, warn
 from weightlift.evidence.stacked import ScaledTargets, target_moments
-from weightlift.identifiability import parameters_of_shape
+from weightlift.identifiability import parameters_of_shape, rows_needed
 from weightlift.network import Network
 from weightlift.recovery.joint_reduction import arrangements
 from weightlift.recovery.joint_widths import Widths, wide_enough
@@ -64,6 +64,12 @@ class JointProblem:
 
     def exact(self, risk: float) -> bool:
         return bool(risk <= NEAR_ROUNDING * self.energy)
+
+    def allows(self, width: int) -> bool:
+        """Whether there are rows for so many units and one more, without which nothing can be certified."""
+        model, sizes = self.model, (self.rows.d, width, len(self.targets.scale))
+        needed = rows_needed(*sizes, self.activation, bias=model.bias, linear=model.linear, offset=model.offset)
+        return needed < self.rows.n
 
     def certify(self, network: Network, rows: Samples, heldout: Samples | None, tries: int) -> Certificate:
         """Of a network of scaled targets, as one of the targets that were given."""
@@ -164,10 +170,15 @@ def _narrowness(found: Recovery) -> float:
 
 
 def of_width(problem: JointProblem, width: int, budget: Budget, callback: Callback | None, *, parts: int = 2) -> Recovery:
-    """The best network with its certificate; rows that were held out join the search where the others did not suffice."""
+    """The best network with its certificate; rows that were held out join the search where the others did not suffice.
+
+    Of a width that the rows cannot determine one round is enough: the fit is stated as such.
+    """
     held = problem.heldout if problem.heldout.n and problem.train.n < problem.rows.n else None
-    divisions = [Division("joint search", problem.train, held)]
-    divisions += [Division("joint search on all rows", problem.rows, None)] if held else []
+    everything = Division("joint search on all rows", problem.rows, None)
+    divisions = [Division("joint search", problem.train, held), everything] if held else [everything]
+    if not problem.allows(width):
+        divisions, budget = [everything], replace(budget, enough=min(budget.enough, LIMITS.doomed_share * budget.max_work))
     answers: list[tuple[Network, Certificate]] = []
     stages: list[StageReport] = []
     with np.errstate(all="ignore"), few_threads(problem.rows, width):

@@ -10,7 +10,6 @@ import numpy as np
 from weightlift.certificate import Certificate, Topic
 from weightlift.errors import WeightliftError
 from weightlift.evidence.stacked import Combined
-from weightlift.identifiability import rows_needed
 from weightlift.moments import remove_linear
 from weightlift.samples import Standardized
 from weightlift.subspace import SecondMoment, estimate_rank
@@ -31,16 +30,10 @@ class Widths:
     @classmethod
     def of(cls, problem: JointProblem) -> Widths:
         """From the rank of the second moment of a combination of the outputs, one at least."""
-        m, model, d = len(problem.targets.scale), problem.model, problem.rows.d
-
-        def allowed(width: int) -> bool:
-            needed = rows_needed(d, width, m, problem.activation, bias=model.bias, linear=model.linear, offset=model.offset)
-            return needed < problem.rows.n
-
         most = 1
-        while allowed(2 * most):
+        while problem.allows(2 * most):
             most *= 2
-        most += sum(allowed(width) for width in range(most + 1, 2 * most))
+        most += sum(problem.allows(width) for width in range(most + 1, 2 * most))
         return cls(0, None, most, min(most, max(1, _rank(problem))))
 
     def after(self, width: int, certificate: Certificate) -> Widths:
