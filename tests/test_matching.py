@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from weightlift import activations
 from weightlift.errors import ActivationError, ShapeError
 from weightlift.geometry import distance
 from weightlift.matching import Match, chance_level, match
@@ -337,3 +339,56 @@ def test_the_worst_unit_counts_weights_and_bias_together(rng):
     assert match(moved, truth).worst_unit == pytest.approx(0.03, rel=1e-12)
     assert match(Network(truth.W, -truth.a, truth.b, activation="relu"), truth).worst_unit == 2.0
     assert match(Network(truth.W[:, :1], truth.a[:1], truth.b[:1], activation="relu"), truth).worst_unit == 2.0
+
+
+def cosine_of(net: Network) -> Network:
+    """The same weights with a custom even wave, of which T = π and s = −1 are declared."""
+    wave = activations.custom("wave", np.cos, minus_sin, reflection=(1, ()), repeats=(math.pi, -1))
+    return dataclasses.replace(net, activation=wave)
+
+
+def minus_sin(z):
+    return -np.sin(z)
+
+
+def hump(z):
+    return np.sin(z) + 0.5 * np.sin(2 * z)
+
+
+def hump_derivative(z):
+    return np.cos(z) + np.cos(2 * z)
+
+
+@pytest.mark.parametrize("wave", ["sine", "cosine", "hump", "sine, two outputs", "sine beside a line"])
+def test_units_of_a_wave_match_across_its_periods(wave, rng):
+    """(a, w, b) is (sⁿa, w, b + nT), and its reflection: no measure sees which of them an estimate is."""
+    for _ in range(20):
+        d, k = (int(v) for v in rng.integers(1, 5, size=2))
+        a = rng.normal(size=(k, 2) if "two" in wave else k)
+        V = rng.normal(size=d) if "line" in wave else None
+        b = [3.0 * rng.normal(size=k), np.full(k, math.pi / 2), np.zeros(k)][int(rng.integers(3))]
+        truth = Network(rng.normal(size=(d, k)), a, b, activation="sine", V=V)
+        if wave == "cosine":
+            truth = cosine_of(truth)
+        elif wave == "hump":  # odd, and of s = 1 alone
+            phi = activations.custom("hump", hump, hump_derivative, reflection=(-1, ()), repeats=(2 * math.pi, 1))
+            truth = dataclasses.replace(truth, activation=phi)
+        other = truth.shifted(rng.integers(-3, 4, size=k).astype(float)).reflected(rng.random(k) < 0.5)
+        order = rng.permutation(k)
+        other = dataclasses.replace(other, W=other.W[:, order], a=other.a[order], b=other.b[order])
+        X = rng.normal(size=(20, d))
+        assert np.allclose(other.predict(X), truth.predict(X), rtol=0, atol=1e-13)
+        found = match(other, truth)
+        assert found.signs_agree
+        assert max(found.max_error, found.a_error, found.b_error, found.c_error, found.V_error) < 1e-13
+        assert truth.equivalent(other)
+        assert np.allclose(other.canonical().predict(X), truth.predict(X), rtol=0, atol=1e-13)
+        assert np.all(np.abs(other.canonical().b) <= truth.activation.repeats[0] / 2 + 1e-12)
+        moved = dataclasses.replace(other, b=other.b + 0.01)
+        assert match(moved, truth).b_error == pytest.approx(0.01, rel=1e-9)
+        assert not truth.equivalent(moved)
+
+
+def test_biases_of_a_sigmoid_are_not_shifted():
+    with pytest.raises(ActivationError, match="no period"):
+        Network(np.eye(2), activation="sigmoid").shifted(np.ones(2))

@@ -3,9 +3,10 @@
 Units are compared modulo the symmetries of φ. For φ homogeneous of degree q the output weights are absorbed,
 w ← |a|^{1/q} w, b ← |a|^{1/q} b, a ← sign a  [zhong2017, §4]; other φ keep a, w, b. Where φ(−z) = s φ(z) + p₀ an estimated unit
 may be reflected, (a, w, b, c) → (s a, −w, −b, c − s a p₀): for s = −1 (odd φ, sigmoid) when the signs of a differ, for s = 1
-(even φ; with a linear part also ReLU and the like, whose reflection moves V) when −w is nearer. With several outputs sign a is
-a/‖a‖ ∈ Rᵐ, and signs differ where the angle of two such vectors exceeds a right one. With ŵ the estimate so oriented, w the
-truth, π over the permutations that leave the fewest signs of a in disagreement, and an absent unit counted as w = 0:
+(even φ; with a linear part also ReLU and the like, whose reflection moves V) when −w is nearer. Where φ(z + T) = s φ(z) b may
+move by periods, and the sign of a with it. With several outputs sign a is a/‖a‖ ∈ Rᵐ, and signs differ where the angle of two
+such vectors exceeds a right one. With ŵ the estimate so oriented, w the truth, π over the permutations that leave the fewest
+signs of a in disagreement, and an absent unit counted as w = 0:
 
     max_error           min_π max_j ‖w_j − ŵ_π(j)‖ / ‖w_j‖; with biases π is chosen on (w, b)        [zhong2017, §7]
     frobenius_error     min_π ‖Ŵ − W M_π‖_F, also relative to ‖W‖_F                                [zhang2019, §6]
@@ -35,7 +36,7 @@ from weightlift.network import Network, alike
 class Match:
     """How the units of `estimate` answer to those of `truth`; arrays have one entry a true unit."""
 
-    estimate: Network
+    estimate: Network  # of a φ that repeats with biases moved by periods to their partners'
     truth: Network
     permutation: np.ndarray  # index of the matched estimated unit, −1 if there is none
     signs: np.ndarray  # −1 where the estimated unit is reflected, else 1; 0 without partner
@@ -126,6 +127,7 @@ def match(estimate: Network, truth: Network) -> Match:
         numbers = f"estimate has a of shape {estimate.a.shape}, truth of {truth.a.shape}"
         raise ShapeError(f"{numbers}; pass networks of the same outputs.")
     estimate, truth = alike(estimate, truth)
+    estimate = _wound(estimate, truth) if truth.activation.repeats is not None else estimate
     found, true = (net.absorbed() if net.activation.degree else net for net in (estimate, truth))
     flips = _flips(found, true)  # (k, k')
     gaps = _gaps(found.W, true.W, flips)  # ‖w_j − ŵ_i‖, (k, k')
@@ -187,6 +189,29 @@ def chance_level(n_inputs: int, n_pairs: int) -> float:
     t = np.sin(np.pi / 4 * (x + 1))
     exceeded = -np.expm1(n_pairs * np.log(betainc(0.5, (n_inputs - 1) / 2, t * t)))
     return float(np.pi / 4 * np.sum(weights * np.cos(np.pi / 4 * (x + 1)) * exceeded))
+
+
+def _wound(found: Network, true: Network) -> Network:
+    """The estimate with each bias moved by the periods that bring it next to its partner's and, for s = −1, a to its sign.
+
+    φ(z + T) = s φ(z): (a, w, b) and (sⁿa, w, b + nT) are one unit, σ(w, b) = ±(w, b) its reflection.
+    """
+    assert true.activation.repeats is not None
+    T, s = true.activation.repeats
+    r = _reflection(true)
+    turned = (true.W.T @ found.W < 0) & (r != 0)  # (k, k')
+    orientation = np.where(turned, -1.0, 1.0)
+    opposed = (true.A @ found.A.T) * np.where(turned, r, 1.0) < 0
+    gaps = true.b[:, None] - orientation * found.b
+    odd = (opposed & (s < 0)).astype(float)
+    step = T if s > 0 else 2 * T
+    times = np.round((gaps - odd * T) / step) * (step / T) + odd
+    distances = np.hypot(_gaps(found.W, true.W, turned), gaps - times * T)
+    partner = _bottleneck_assignment(distances, opposed & (s > 0))
+    j = np.flatnonzero(partner >= 0)
+    moved = np.zeros(found.n_units)
+    moved[partner[j]] = (orientation * times)[j, partner[j]]
+    return found.shifted(moved)
 
 
 def _reflection(net: Network) -> int:

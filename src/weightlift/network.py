@@ -147,8 +147,8 @@ class Network:
         """The normal form under the symmetries of φ.
 
         Homogeneous φ: ‖wᵢ‖ = 1 (a unit with w = 0 has |b| = 1). Odd φ, sigmoid: aᵢ > 0, its leading coordinate if it has
-        several. Even φ, and ReLU or softplus beside a linear part: the leading coordinate of wᵢ is positive. Units in
-        lexicographic order of (w, b, a), largest first.
+        several. Even φ, and ReLU or softplus beside a linear part: the leading coordinate of wᵢ is positive. φ that repeats:
+        |bᵢ| ≤ T/2. Units in lexicographic order of (w, b, a), largest first.
         """
         net = self.normalized()
         order = np.lexsort((*net.A.T[::-1], net.b, *net.W[::-1]))[::-1]
@@ -156,7 +156,10 @@ class Network:
 
     def normalized(self) -> Network:
         """Every unit in its normal form (see `canonical`), under the number that it has."""
-        return self._unit_norms().reflected(self._flips())
+        net = self._unit_norms()
+        if net.activation.repeats is not None:
+            net = net.shifted(-np.round(net.b / net.activation.repeats[0]))
+        return net.reflected(net._flips())
 
     def absorbed(self) -> Network:
         """The same function with ‖aᵢ‖ = 1, sizes moved into (wᵢ, bᵢ): a φ(z) = (a/‖a‖) φ(‖a‖^{1/q} z)  [zhong2017, §4]."""
@@ -298,6 +301,16 @@ class Network:
             c, V = c - p1 * (self.b[flips] @ A), V - p1 * (self.W[:, flips] @ A)
         return replace(self, W=self.W * sign, b=self.b * sign, a=np.where(turned, s * self.a, self.a), c=c, V=V)
 
+    def shifted(self, times: np.ndarray) -> Network:
+        """The same function with bᵢ + timesᵢ T, where φ(z + T) = s φ(z); times (k,) are whole numbers."""
+        if not times.any():
+            return self
+        if self.activation.repeats is None:
+            raise ActivationError(f"no period of a {self.activation.name} unit is known; its bias cannot be shifted.")
+        T, s = self.activation.repeats
+        sign = np.where((times % 2 != 0) & (s < 0), -1.0, 1.0)
+        return replace(self, b=self.b + times * T, a=self.a * (sign if self.a.ndim == 1 else sign[:, None]))
+
     @classmethod
     def _from_tensors(
         cls, tensors: dict[str, np.ndarray], header: dict[str, Any], path: object, custom: Sequence[Activation]
@@ -347,13 +360,30 @@ def alike(f: Network, g: Network) -> tuple[Network, Network]:
 def unit_distances(f: Network, g: Network) -> np.ndarray:
     """(k, k') relative distance between the units of two canonical networks: the larger of that of (w, b) and that of a.
 
-    For even φ, and where a linear part allows a reflection with s = 1, the nearer of the two directions counts.
+    For even φ, and where a linear part allows a reflection with s = 1, the nearer of the two directions counts; for φ that
+    repeats the nearest of what differs by one period from g's units and their reflections.
     """
     from scipy.spatial.distance import cdist
 
-    F, G = (np.vstack([net.W, net.b]).T for net in (f, g))
+    if f.activation.repeats is not None:
+        turned = [g.reflected(np.full(g.n_units, flip)) for flip in ((False, True) if g.turns else (False,))]
+        ways = [net.shifted(np.full(net.n_units, times)) for net in turned for times in (-1.0, 0.0, 1.0)]
+        return np.asarray(np.min([_unit_distances(f, way, cdist(_inner(f), _inner(way))) for way in ways], axis=0))
+    F, G = _inner(f), _inner(g)
     either = f.turns and f.activation.reflection is not None and f.activation.reflection[0] > 0
-    gap = np.minimum(cdist(F, G), cdist(F, -G)) if either else cdist(F, G)
+    return _unit_distances(f, g, np.minimum(cdist(F, G), cdist(F, -G)) if either else cdist(F, G))
+
+
+def _inner(net: Network) -> np.ndarray:
+    """(k, d + 1) rows (w, b)."""
+    return np.vstack([net.W, net.b]).T
+
+
+def _unit_distances(f: Network, g: Network, gap: np.ndarray) -> np.ndarray:
+    """The larger of `gap` (k, k'), that of (w, b), and that of a, both relative."""
+    from scipy.spatial.distance import cdist
+
+    F, G = _inner(f), _inner(g)
     size = np.maximum(np.linalg.norm(F, axis=1)[:, None], np.linalg.norm(G, axis=1)[None, :])
     output_gap = cdist(f.A, g.A)
     output_size = np.maximum(np.linalg.norm(f.A, axis=1)[:, None], np.linalg.norm(g.A, axis=1)[None, :])

@@ -52,6 +52,18 @@ def test_declared_symmetries_hold(activation, rng):
         assert np.allclose(activation(t * z), t**activation.degree * activation(z), rtol=1e-13, atol=0)
 
 
+@pytest.mark.parametrize("activation", [*EVERY, activations.scaled("sine", 2.5)], ids=name)
+def test_declared_periods_hold_and_are_the_least(activation, rng):
+    z = 3.0 * rng.normal(size=100)
+    if activation.repeats is None:
+        assert activation.name != "sine"
+        return
+    period, sign = activation.repeats
+    assert np.allclose(activation(z + period), sign * activation(z), rtol=0, atol=1e-14)
+    for part in (period / 2, period / 3):
+        assert all(np.abs(activation(z + part) - s * activation(z)).max() > 0.1 for s in (1, -1))
+
+
 def test_symmetries_of_the_catalogue():
     parity = {name: activations.get(name).parity for name in ("absolute", "quadratic", "linear", "tanh", "sine")}
     assert parity == {"absolute": "even", "quadratic": "even", "linear": "odd", "tanh": "odd", "sine": "odd"}

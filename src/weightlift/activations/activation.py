@@ -63,6 +63,7 @@ class Activation:
     jumps: tuple[float, ...] = ()  # φ′(kink+) − φ′(kink−): the Dirac weights of φ″
     degree: float | None = None  # φ(tz) = t^degree φ(z) for t > 0
     reflection: Reflection | None = None  # (s, (p₀, …, p_n)), p_n ≠ 0: φ(−z) = s φ(z) + Σ p_j zʲ
+    repeats: tuple[float, int] | None = None  # (T, s), s = ±1: φ(z + T) = s φ(z) for the least T > 0; None: for none is known
     analytic: bool = False  # real-analytic on all of R
     uniqueness: str = ""  # why irreducible networks with one function have the same units, with its source; "": not known
     turns: tuple[float, ...] | None = None  # φ′ is monotone between these, and beyond; None: not known

@@ -339,6 +339,7 @@ sine = _closed(
     gaussian.Sine(functions.sine, functions.cosine, ()),
     functions.minus_sine,
     reflection=(-1, ()),
+    repeats=(math.pi, -1),
     names=Names(onnx="Sin"),
 )
 

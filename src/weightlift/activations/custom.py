@@ -35,6 +35,7 @@ def custom(
     jumps: Iterable[float] | None = None,
     degree: float | None = None,
     reflection: Reflection | None = None,
+    repeats: tuple[float, int] | None = None,
     analytic: bool = False,
     closed_form: ClosedForm | None = None,
 ) -> Activation:
@@ -42,6 +43,7 @@ def custom(
 
     kinks: where φ′ or φ″ is not continuous, ascending. jumps: φ′(kink+) − φ′(kink−), measured if not given.
     degree: φ(tz) = t^degree φ(z), t > 0. reflection: (s, (p₀, p₁, …)) with φ(−z) = s φ(z) + Σ p_j zʲ.
+    repeats: (T, s) with φ(z + T) = s φ(z), s = ±1, for the least T > 0 for which that holds.
     analytic: that φ is real-analytic on all of R, which cannot be sampled and is your word.
     closed_form(order, scale, offset): E φ(σz+b) He_order(z) for σ > 0; by quadrature if not given.
     Without second_derivative, φ″ is a central difference of φ′, good to about 1e-10. Functions of a module, rather than
@@ -66,10 +68,9 @@ def custom(
         raise ActivationError(f"kinks must be finite and in ascending order, not {points}.")
     _check_derivative(value, derivative, points)
     weights = _checked_jumps(derivative, points, None if jumps is None else tuple(float(jump) for jump in jumps))
-    if degree is not None:
-        degree = _checked_degree(value, degree)
-    if reflection is not None:
-        reflection = _checked_reflection(value, reflection)
+    degree = None if degree is None else _checked_degree(value, degree)
+    reflection = None if reflection is None else _checked_reflection(value, reflection)
+    repeats = None if repeats is None else _checked_repeats(value, repeats)
     if second_derivative is None:
         second_derivative = DifferenceQuotient(derivative, points)
     else:
@@ -85,6 +86,7 @@ def custom(
         jumps=weights,
         degree=degree,
         reflection=reflection,
+        repeats=repeats,
         analytic=bool(analytic),
         closed_form=closed_form,
         integrals=_checked_integrals(Quadrature(value, derivative, points), closed_form),
@@ -217,6 +219,22 @@ def _checked_reflection(value: Function, reflection: Reflection) -> Reflection:
     if not np.all(np.abs(mirrored - sign * direct - shift) <= LIMITS.exact * size):
         raise ActivationError(f"reflection: φ(−z) is not {sign:+d} φ(z) plus the polynomial {polynomial}; leave it out.")
     return sign, polynomial
+
+
+def _checked_repeats(value: Function, repeats: tuple[float, int]) -> tuple[float, int]:
+    period, sign = float(repeats[0]), int(repeats[1])
+    if not 0 < period < math.inf or sign not in (-1, 1):
+        raise ActivationError(f"repeats must be a period above 0 and the sign 1 or −1, not {repeats!r}.")
+    values = np.asarray(value(GRID))
+    size = LIMITS.exact * (1.0 + np.max(np.abs(values)))
+    shifts = [(period, sign), *((period / n, s) for n in (2, 3) for s in (1, -1))]
+    holds = [bool(np.all(np.abs(np.asarray(value(GRID + T)) - s * values) <= size)) for T, s in shifts]
+    if not holds[0]:
+        raise ActivationError(f"repeats: φ(z + {period:g}) is not {sign:+d} φ(z); leave it out.")
+    if any(holds[1:]):
+        T, s = shifts[1 + holds[1:].index(True)]
+        raise ActivationError(f"repeats: φ(z + {T:g}) is {s:+d} φ(z) already; give the least period.")
+    return period, sign
 
 
 def _checked_integrals(quadrature: Quadrature, closed_form: ClosedForm | None) -> Quadrature | None:

@@ -67,6 +67,7 @@ def stretched(base: Activation, factor: float) -> Activation:
         kinks=kinks,
         jumps=tuple(factor * jump for jump in base.jumps),
         reflection=reflection,
+        repeats=None if base.repeats is None else (base.repeats[0] / factor, base.repeats[1]),
         turns=None if base.turns is None else tuple(turn / factor for turn in base.turns),
         parameters=(*base.parameters, ("factor", factor)),
         names=Names(),

@@ -78,7 +78,9 @@ def period(phi: Activation) -> float | None:
 
 
 def shift(phi: Activation) -> tuple[float, int] | None:
-    """(β, s) with φ(t + β) = s φ(t), s = ±1, as `identity` finds it; None for a φ that does not repeat."""
+    """(β, s) with φ(t + β) = s φ(t), s = ±1, declared or as `identity` finds it; None for a φ that does not repeat."""
+    if phi.repeats is not None:
+        return phi.repeats
     found = None if phi.uniqueness or not phi.analytic else identity(phi)
     if found is None or abs(abs(found[0]) - 1.0) > LIMITS.flat:
         return None
