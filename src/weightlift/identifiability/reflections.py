@@ -106,15 +106,22 @@ def hermite_coefficients(network: Network) -> np.ndarray:
     return np.asarray(s * network.a * (means if network.a.ndim == 1 else means[:, :, None]))
 
 
+def turned_by_a_constant(activation: Activation) -> bool:
+    """Whether a reflection moves c alone, as that of a sigmoid: units are then found beside a free c, and their signs last."""
+    return activation.reflection is not None and len(activation.reflection[1]) == 1
+
+
 def without_offset(network: Network) -> Network:
-    """The units of a sigmoid network reflected so that c comes nearest to zero: c → c + p₀ Σ_F aᵢ over the flipped set F."""
+    """A sigmoid network with the fewest units reflected that bring c nearest to zero: c → c + p₀ Σ_F aᵢ over the set F."""
     assert network.activation.reflection is not None
     if network.n_units > MAX_FLIPS:
         return network
     p0 = network.activation.reflection[1][0]
     patterns = (np.arange(2**network.n_units)[:, None] >> np.arange(network.n_units)) & 1
     constants = network.c + p0 * patterns @ network.a
-    best = int(np.argmin(np.abs(constants)))
+    rounding = ZERO_OFFSET * np.abs(network.a).sum()
+    nearest = np.flatnonzero(np.abs(constants) <= np.abs(constants).min() + rounding)
+    best = int(nearest[np.argmin(patterns[nearest].sum(axis=1))])
     signs = 1.0 - 2.0 * patterns[best]
-    c = 0.0 if abs(constants[best]) <= ZERO_OFFSET * np.abs(network.a).sum() else float(constants[best])
+    c = 0.0 if abs(constants[best]) <= rounding else float(constants[best])
     return replace(network, W=network.W * signs, b=network.b * signs, a=network.a * signs, c=c)

@@ -9,16 +9,18 @@ import numpy as np
 
 from weightlift.certificate import Certificate, certify
 from weightlift.certificate.limits import LIMITS as CERTIFICATE
-from weightlift.identifiability.reflections import without_offset
+from weightlift.identifiability.reflections import turned_by_a_constant, without_offset
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
 from weightlift.recovery.limits import LIMITS
 from weightlift.recovery.problem import Problem
 from weightlift.recovery.reports import Cost, StageReport
+from weightlift.recovery.signs_last import facing
 from weightlift.recovery.starts import Start
 from weightlift.refinement import along_kinks, gauss_newton
 from weightlift.refinement.gauss_newton import Refinement, RefinementEnding
 from weightlift.refinement.limits import LIMITS as REFINEMENT
+from weightlift.refinement.variable_projection import Model
 from weightlift.risk import Risk, Students
 from weightlift.rivals.cells import OwnTargets
 from weightlift.samples import Samples
@@ -60,12 +62,17 @@ def fit(problem: Problem, start: Start, budget: Budget) -> Refined:
     """Refine a network of standard inputs on the training rows, then polish it in raw ones."""
     assert start.network is not None
     began, request, network = problem.now(), problem.request, start.network
-    free = request.free + "c" * (network.c != 0.0 and not request.offset)
     risk = float(problem.risks(network)[0]) if start.risk is None else start.risk
     steps = 0 if problem.exact(risk) else budget.steps(start.steps)  # the polish does the rest
-    refined, work = _on_white_rows(problem, network, free, steps, budget)
+    either_way = steps > 0 and request.outputs is None and turned_by_a_constant(request.phi)
+    shifts = not request.offset and (network.c != 0.0 or either_way)
+    refined, work = _on_white_rows(problem, network, request.free + "c" * shifts, steps, budget)
+    noisy = refined.risks[0] > LIMITS.polished * problem.energy
+    if shifts and either_way and noisy and network.n_units <= LIMITS.facing_units:
+        refined, more = _facing(problem, refined.network, start.steps, budget.less(work))
+        work += more
     net = refined.network
-    if not request.offset and net.c:
+    if shifts:
         net = replace(without_offset(net), c=0.0)
     final, fixed = problem.undo(net), request.free
     if request.outputs is not None and net.n_units == len(request.outputs):
@@ -107,6 +114,27 @@ def _on_white_rows(problem: Problem, network: Network, free: str, steps: int, bu
         network, done = first.network, first.iterations
     found = refined(problem.white, network, steps - done, LIMITS.loosest, REFINEMENT.window)
     return found, done + found.iterations
+
+
+def _facing(problem: Problem, start: Network, steps: int, budget: Budget) -> tuple[Refinement, int]:
+    """The fit without offset whose units face the way that leaves least; and its steps.
+
+    All ways are fitted to some rows where there are many, and those that leave least on all rows to all.
+    """
+    request = problem.request
+    share = max(LIMITS.ways_rows, LIMITS.some_rows * problem.parameters(start.n_units)) / problem.white.n
+    some = problem.white.split(share, seed=0)[0].persist() if share <= 0.5 else problem.white
+    model = Model(request.bias, linear=False, offset=False)
+    each = budget.steps(steps, starts=LIMITS.ways_tried + 2)
+    found = facing(some, start, model, steps=each, deadline=budget.deadline)
+    ways = [found.network_of(i) for i in range(len(found.risks))]
+    risks, work = problem.risks(*ways), found.iterations
+    fits = []
+    for i in np.argsort(risks, kind="stable")[: LIMITS.ways_fitted]:
+        tol, left = _tolerance(problem, problem.white, ways[i]), budget.steps(steps, work)
+        fits.append(gauss_newton(problem.white, ways[i], free=request.free, iterations=left, tol=tol, deadline=budget.deadline))
+        work += fits[-1].iterations
+    return min(fits, key=lambda fit: float(fit.risks[0])), work
 
 
 def judge(problem: Problem, fit: Refined, tries: int = 1, others: tuple[Answer, ...] = ()) -> Answer:

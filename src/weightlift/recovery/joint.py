@@ -20,6 +20,7 @@ from weightlift.certificate.joint_agreement import JointAgreement
 from weightlift.errors import ActivationError, ArgumentError, DataWarning, TooFewRowsError, warn
 from weightlift.evidence.stacked import ScaledTargets, target_moments
 from weightlift.identifiability import parameters_of_shape, rows_needed
+from weightlift.identifiability.reflections import turned_by_a_constant
 from weightlift.network import Network
 from weightlift.recovery.joint_reduction import arrangements
 from weightlift.recovery.joint_widths import Widths, wide_enough
@@ -27,6 +28,7 @@ from weightlift.recovery.limits import LIMITS
 from weightlift.recovery.problem import Counted
 from weightlift.recovery.reports import Recovery, StageReport
 from weightlift.recovery.request import Callback, Event, Request
+from weightlift.recovery.signs_last import facing
 from weightlift.refinement.gauss_newton import NEAR_ROUNDING
 from weightlift.refinement.variable_projection import Hidden, Model, output_losses, variable_projection
 from weightlift.samples import Block, Samples, Standardized
@@ -342,6 +344,8 @@ def _fitted(problem: JointProblem, standard: Standardized, start: Hidden) -> Net
     everything, model, unit = _standardized(problem.rows, problem.model), problem.model, problem.activation.degree is not None
     first = variable_projection(standard.rows, start, model, iterations=0).network
     network = everything.on_network(standard.undo(first))
+    if turned_by_a_constant(problem.activation) and not model.offset and network.n_units <= LIMITS.facing_units:
+        network = facing(_some(everything.rows, network.n_units, problem), network, model, steps=LIMITS.steps).network
     for steps, damping in ((LIMITS.steps, 1e-6), (LIMITS.last_steps, 1e-12)):
         network = variable_projection(
             everything.rows, network, model, iterations=steps, tol=LIMITS.noisy_tolerance, damping=damping, unit=unit

@@ -51,6 +51,10 @@ class Limits:
     unbiased_rows_an_entry: float = 1.0  # of P3(V, V, V), k³ of them: with ⅔ three starts of 20 succeed (k = 16)
     free_lengths: float = 6.0  # times as many where lengths are read from moments too
     sign_free_rows: int = 5_000  # below, few rows lie beyond a kink that T_2 does not show, and T_5 is noise
+    facing_units: int = 10  # up to so many their 2ᵏ ways to face are compared, a second a thousand rows
+    ways_tried: int = 4  # of them, each with a refit: the first led to the least minimum in 22 of 24 networks
+    ways_rows: int = 4_000  # for these refits, at least: a millisecond a step. With 336 one right way in ten was lost
+    ways_fitted: int = 2  # of those, to all rows, where some rows tell the others from them
     tiny_offset: float = 1e-10  # relative to the target's root mean square: a rounding error
     refining_share: float = 0.1  # of a search's work, kept for refining its candidates; ten full refinements of the default.
     # Of that of tensor starts as much, for their refinement on few rows

@@ -22,7 +22,7 @@ import numpy as np
 
 from weightlift.activations import Activation
 from weightlift.identifiability.parameters import parameters_of_shape
-from weightlift.identifiability.reflections import without_offset
+from weightlift.identifiability.reflections import turned_by_a_constant, without_offset
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
 from weightlift.refinement import gauss_newton
@@ -111,7 +111,7 @@ def candidates(
     budget      work and time for all rounds
     rng         a generator
     """
-    shift = _constant_reflection(activation) and not offset
+    shift = turned_by_a_constant(activation) and not offset
     search = _Search(
         samples,
         n_units,
@@ -329,9 +329,3 @@ def _width(samples: Samples, n_units: int, activation: Activation, epoch: int, b
 def _inputs(samples: Samples, activation: Activation, bias: bool) -> int:
     """Parameters a unit has."""
     return parameters_of_shape(samples.d, 1, activation, bias=bias)
-
-
-def _constant_reflection(activation: Activation) -> bool:
-    """φ(−z) = −φ(z) + p₀ with p₀ ≠ 0, as for the sigmoid: signs are tied to the constant."""
-    reflection = activation.reflection
-    return reflection is not None and reflection[0] == -1 and len(reflection[1]) == 1 and reflection[1][0] != 0
