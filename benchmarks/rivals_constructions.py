@@ -125,6 +125,11 @@ def high_flats(rng: np.random.Generator) -> Instance:
     return on_flats(rng, int(rng.integers(8, 31)), 10)
 
 
+def scarce_flats(rng: np.random.Generator) -> Instance:
+    """The same on two to four rows a parameter, often fewer than a quadric has coefficients."""
+    return on_flats(rng, int(rng.integers(8, 31)), int(rng.integers(2, 5)))
+
+
 def on_flats(rng: np.random.Generator, d: int, ratio: int) -> Instance:
     """Rows with two networks that agree on the flats."""
     activation = str(rng.choice(["relu", "leaky_relu", "squared_relu", "absolute", "tanh", "sigmoid", "softplus"]))
@@ -635,6 +640,7 @@ CONSTRUCTIONS: dict[str, Callable[[np.random.Generator], Instance]] = {
         silent,
         flats,
         high_flats,
+        scarce_flats,
         beside_linear_ones,
         aliased,
         unconfirmed,

@@ -690,7 +690,7 @@ def test_rivals_within_the_claim_are_none_and_tell_how_far(monkeypatch: pytest.M
 
 
 def test_a_unit_counts_from_a_ten_thousandth_of_what_rounding_leaves(seed: int) -> None:
-    """a is known to (e²/Σ w (a φ)²)^½ at best: beyond 1e-4 a unit is not seen."""
+    """a is known to (e²/Σ w (a φ)²)^½ at best: beyond 1e-4 a unit is not seen, nor one that another makes up to so much."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((200, 3))
     truth = Network(rng.standard_normal((3, 2)), [1.0, 1e-9], activation="tanh")
@@ -698,7 +698,7 @@ def test_a_unit_counts_from_a_ten_thousandth_of_what_rounding_leaves(seed: int) 
     z = students.preactivations(X)
     B = np.asarray(rounding_bound(students, X, truth.predict(X), z, students.activation(z)))
     floor = np.linalg.norm(B) / 1e-4 / np.linalg.norm(np.tanh(X @ truth.W[:, 1]))
-    for share in (0.7, 1.4):
+    for share in (0.7, 20.0):
         faint = replace(truth, a=np.array([1.0, share * floor]))
         told = [s.units for s in certify(faint, X, faint.predict(X), bias=False).statements if s.topic is Topic.SUPERFLUOUS]
         assert told == ([(1,)] if share < 1 else [])
@@ -722,3 +722,41 @@ def test_reflections_are_told_of_the_network_that_was_given() -> None:
     assert fewer.named(said).units == (2,)
     assert fewer.named(replace(said, units=())).units == (0, 2)
     assert fewer.named(replace(said, units=(), holds=True)).units == ()
+
+
+@pytest.mark.parametrize("spare", ["a pair that cancels", "nearly linear", "nearly double"])
+def test_units_that_others_replace_narrow_the_class(spare: str, seed: int) -> None:
+    """With a unit to spare the other may be two: such a truth agrees as well, and has more units than the headline names."""
+    rng = np.random.default_rng(seed)
+    X, w, v, u = rng.standard_normal((96, 3)), *rng.standard_normal((3, 3))
+    e = 1e-10 * u
+    two = Network(np.column_stack([w + e, w - 2.0 * e]), [1.2, 0.6], [0.3, 0.3], 0.1, "tanh")  # to second order one unit
+    W, a, b = [w, v, v * (1.0 + 1e-13)], [1.8, 0.4, -0.4], [0.3, 0.2, 0.2]
+    if spare == "nearly linear":
+        W, a, b = [w, 1e-11 * v], [1.8, 0.4], [0.3, 0.2]
+    elif spare == "nearly double":
+        W, a, b = [w, v, v * (1.0 + 1e-9)], [1.8, 0.4, 0.5], [0.3, 0.2, 0.2]
+    net = Network(np.array(W).T, a, b, 0.1, "tanh")
+    assert np.abs(two.predict(X) - 0.1 - 1.8 * np.tanh(X @ w + 0.3)).max() < 1e-14
+    certificate = certify(net, X, net.predict(X), bias=True, offset=True)
+    narrow = 2 if spare == "nearly double" else 1
+    assert certificate.certified_units == (0,)
+    assert certificate.evidence.width == narrow
+    assert f"at most {narrow} tanh unit" in certificate.headline
+    assert certificate.precision is not None
+    needed = replace(net, W=np.column_stack([w, v, v[::-1]])[:, : len(a)])
+    assert certify(needed, X, needed.predict(X), bias=True, offset=True).evidence.width is None
+
+
+def test_doubles_that_cancel_are_no_unit_at_all() -> None:
+    """φ(z) + φ(−z) = 1 for a sigmoid: merged, the two are a constant, and no unit of the size zero is judged."""
+    rng = np.random.default_rng(0)
+    X, W = rng.standard_normal((200, 2)), rng.standard_normal((2, 2))
+    net = Network(np.column_stack([W, -W[:, 1], W[:, 1]]), [1.5, 0.7, 0.9, 0.2], activation="sigmoid")
+    certificate = certify(net, X, net.predict(X), bias=False, offset=True)
+    assert certificate.certified_units == (0,)
+    assert certificate.evidence.width == 1
+    plain = Network(W[:, [1, 1, 0]], [0.7, -0.7, 1.5], activation="sigmoid")
+    assert certify(plain, X, plain.predict(X), bias=False, offset=False).certified_units == (2,)
+    doubled = replace(net, a=np.array([1.5, 0.7, 0.4, 0.2]))
+    assert certify(doubled, X, doubled.predict(X), bias=False, offset=True).evidence.width == 2

@@ -13,7 +13,15 @@ from weightlift.activations import custom
 from weightlift.evidence.gauge import Gauge
 from weightlift.refinement.gauss_newton import gauss_newton
 from weightlift.rivals import Bar, examine_noisy
-from weightlift.rivals.flats import _of_one_level, dependent_neighbours, exchangeable, rows_on_flats, touching, vanishing
+from weightlift.rivals.flats import (
+    _of_one_level,
+    another,
+    dependent_neighbours,
+    exchangeable,
+    rows_on_flats,
+    touching,
+    vanishing,
+)
 
 KINDS = ["relu", "leaky_relu", "squared_relu", "absolute", "tanh", "sigmoid", "softplus"]
 
@@ -156,8 +164,9 @@ def test_a_stray_value_leaves_a_column_discrete_and_a_gate_does_not_make_one() -
     X[17, 1] = 0.4321
     X[:90, 2] = 0.0
     net = Network(rng.standard_normal((3, 2)), [1.0, 1.0], [0.3, 0.3], 0.0, "relu")
-    found = _of_one_level(X, Gauge.of(net, bias=True, offset=False))
-    np.testing.assert_array_equal(found, np.column_stack([X[:, [0, 2]], np.ones(200)])[X[:, 1] == 1.0])
+    rows, found = _of_one_level(X, Gauge.of(net, bias=True, offset=False))
+    np.testing.assert_array_equal(rows, np.flatnonzero(X[:, 1] == 1.0))
+    np.testing.assert_array_equal(found, np.column_stack([X[:, [0, 2]], np.ones(200)])[rows])
 
 
 def test_rows_too_few_for_a_surface_are_held_against_their_neighbours() -> None:
@@ -291,3 +300,84 @@ def test_one_row_between_two_others_is_enough() -> None:
             assert dependent_neighbours(np.roll(x, turn, axis=0) + place)
     x[2, 1] = 0.1
     assert not dependent_neighbours(x)
+
+
+def on_hyperplanes(rng: np.random.Generator, n: int, q: int, m: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows in turn on the hyperplanes u = z₁ … u = z_m of one u, and the coefficients of the z."""
+    normals = rng.standard_normal((q, m))
+    x, at = rng.standard_normal((n, q)), normals.T[np.arange(n) % m]
+    x -= at * ((x * at).sum(axis=1) / (at**2).sum(axis=1))[:, None]
+    return x, rng.standard_normal((q, 1)) + normals
+
+
+@pytest.mark.parametrize(("q", "m"), [(2, 2), (3, 2), (4, 3), (7, 2)])
+def test_a_function_of_their_values_is_found_as_by_trying_all(q: int, m: int, seed: int) -> None:
+    """All mᑫ choices at q rows, one by one; on rows of a density, of the hyperplanes, and of them but for one value."""
+    rng = np.random.default_rng(seed)
+
+    def tried(x: np.ndarray, Z: np.ndarray) -> bool:
+        choices = np.array(list(itertools.product(range(m), repeat=q)))
+        U = x @ np.linalg.solve(x[:q], Z[np.arange(q), choices].T)  # (n, mᑫ)
+        near = np.abs(U[:, :, None] - Z[:, None]) < 1e-6
+        return bool((near.any(axis=2).all(axis=0) & ~near.all(axis=0).any(axis=1)).any())
+
+    x, zs = on_hyperplanes(rng, q + 3 + 2 * m, q, m)
+    dense = rng.standard_normal(x.shape)
+    for rows, Z in ((x, x @ zs), (dense, dense @ zs), (x, x @ zs + 0.1 * (np.arange(len(x)) == len(x) - 1)[:, None])):
+        assert another(rows, Z) == tried(rows, Z)
+    assert another(x, x @ zs)
+    assert not another(dense, dense @ zs)
+
+
+@pytest.mark.parametrize(("q", "m"), [(12, 2), (25, 2), (9, 3)])
+def test_functions_of_many_inputs_are_found_by_halves(q: int, m: int, seed: int) -> None:
+    """The same where 2²⁵ choices would take minutes; another unit of every input's size is none."""
+    rng = np.random.default_rng(seed)
+    x, zs = on_hyperplanes(rng, 2 * q + 10, q, m)
+    assert another(x, x @ zs)
+    assert not another(x, x @ (zs + 1e-3 * rng.standard_normal(zs.shape)))
+    assert not another(x[: q + 1], x[: q + 1] @ zs)  # one more row excludes nothing
+
+
+def test_two_planes_in_many_inputs_on_few_rows(seed: int) -> None:
+    """Twenty inputs, 130 rows: no proof that rows of a density would give, whether two units are alike or two are opposite."""
+    rng = np.random.default_rng(seed)
+    X, Q = rng.standard_normal((130, 20)), np.linalg.qr(rng.standard_normal((20, 20)))[0]
+    X[::2, -1], X[1::2, 0] = 0.0, 0.0
+    U = rng.standard_normal((20, 2)) / 4
+    U[1:-1] = U[1:-1, :1]
+    for sign in (1.0, -1.0):
+        turn, V = np.array([1.0, sign]), np.vstack([U[:-1], U[-1:, ::-1]])
+        one, other = (Network(Q.T @ (W * turn), turn, activation="tanh") for W in (U, V))
+        y = one.predict(X @ Q)
+        np.testing.assert_allclose(other.predict(X @ Q), y, atol=1e-12)
+        assert not one.equivalent(other, 1e-2)
+        assert not certify(one, X @ Q, y).certified_units
+        dense = rng.standard_normal((130, 20))
+        assert certify(one, dense, one.predict(dense)).proved
+
+
+@pytest.mark.parametrize("activation", ["softplus", "tanh", "sigmoid", "absolute", "leaky_relu"])
+def test_rows_on_two_planes_fewer_than_monomials(activation: str, seed: int) -> None:
+    """Four outputs, units alike at each of them, six inputs and 24 rows: 28 monomials."""
+    rng = np.random.default_rng(seed)
+    X, Q = rng.standard_normal((24, 6)), np.linalg.qr(rng.standard_normal((6, 6)))[0]
+    X[::2, -1], X[1::2, 0] = 0.0, 0.0
+    U, A, b = rng.standard_normal((6, 2)), rng.standard_normal((2, 4)), 0.3 * np.ones(2)
+    U[1:-1], A[1] = U[1:-1, :1], A[0]
+    one, other = (Network(Q.T @ V, A, b, np.zeros(4), activation) for V in (U, np.vstack([U[:-1], U[-1:, ::-1]])))
+    Y = one.predict(X @ Q)
+    np.testing.assert_allclose(other.predict(X @ Q), Y, atol=1e-12)
+    for net in (one, other):
+        assert not certify(net, X @ Q, Y, bias=True, offset=True).certified_units
+    dense = rng.standard_normal((200, 6))
+    assert certify(one, dense, one.predict(dense), bias=True, offset=True)
+
+
+def test_units_that_meet_at_a_row_are_no_others(seed: int) -> None:
+    """Where z₁ = z₂ at one of the q rows either may be taken; the function is the same."""
+    rng = np.random.default_rng(seed)
+    x, zs = rng.standard_normal((30, 4)), rng.standard_normal((4, 2))
+    gap = zs[:, 0] - zs[:, 1]
+    x[7] = 100.0 * (x[7] - gap * (x[7] @ gap) / (gap @ gap))  # the longest row is the first that is chosen
+    assert not another(x, x @ zs)

@@ -16,9 +16,10 @@ from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
 from weightlift.identifiability import reflect
 from weightlift.network import Network
+from weightlift.refinement.gauss_newton import gauss_newton
 from weightlift.risk import Students
 from weightlift.rivals import Outcome
-from weightlift.rivals.reflected import ReflectionProducts, _nearest, _suspects, same_function, small_sums
+from weightlift.rivals.reflected import ReflectionProducts, _nearest, _starts, _suspects, same_function, small_sums
 
 
 def test_a_nearly_linear_sigmoid_unit_takes_up_the_constant_of_anothers_reflection(seed: int) -> None:
@@ -191,3 +192,35 @@ def test_sets_whose_reflection_leaves_the_function(activation: str, offset: bool
     if found is not None and found.patterns is not None:
         assert {tuple(s) for s in found.patterns} == {tuple(s) for s in same}
         assert found.units == (0, 2, 3)
+
+
+@pytest.mark.parametrize("activation", ["softplus", "gelu", "silu", "relu", "leaky_relu"])
+def test_two_opposite_units_undo_any_reflection(activation: str, seed: int) -> None:
+    """a φ(u) − a φ(−u) is linear whatever u is: other units agree everywhere, and are as far away as the units are large."""
+    rng = np.random.default_rng(seed)
+    W, b, w = rng.standard_normal((3, 2)), rng.standard_normal(2), rng.standard_normal(3)
+    net = Network(np.column_stack([W, w, -w]), [0.7, -1.2, 1.3, -1.3], np.append(b, [0.4, -0.4]), 0.0, activation)
+    gauge, X = Gauge.of(net, bias=True, offset=False), rng.standard_normal((300, 3))
+    for pattern in ([True, False, False, False], [True, True, False, False], [False, True, True, False]):
+        reflected, undone = _starts(gauge, np.array(pattern))
+        assert np.abs(reflected.predict(X) - net.predict(X)).max() > 0.1
+        np.testing.assert_allclose(undone.predict(X), net.predict(X), atol=1e-12)
+        assert not undone.equivalent(net, 1e-2)
+        assert not wl.certify(undone, X, net.predict(X), bias=True, offset=False).certified_units
+    near, far = (replace(net, W=net.W * np.array([1.0, 1.0, 1.0, t])) for t in (1.05, -1.0))
+    patterns = np.array([True, False, False, False])
+    assert len(_starts(Gauge.of(near, bias=True, offset=False), patterns)) == 2
+    assert len(_starts(Gauge.of(far, bias=True, offset=False), patterns)) == 1
+
+
+def test_noise_beside_two_opposite_units() -> None:
+    """A fit in which the others are reflected is as good, wherever the linear function is that the two make."""
+    rng = np.random.default_rng(1)
+    w, v = rng.standard_normal((2, 2))
+    one = Network(np.column_stack([v, w, -w]), [1.1, 0.9, -0.9], activation="gelu")
+    X = rng.standard_normal((144, 2))
+    y = one.predict(X) + 2e-4 * rng.standard_normal(144)
+    start = _starts(Gauge.of(one, bias=False, offset=False), np.array([True, False, False]))[1]
+    for net in (one, start):
+        fit = gauss_newton(samples.open(X, y), net, free="Wa", iterations=200, tol=1e-12).network
+        assert not wl.certify(fit, X, y, bias=False, offset=False).certified_units

@@ -66,6 +66,7 @@ from weightlift.risk import Risk, Students
 from weightlift.rivals import Bar, Finding, Outcome, examine, examine_noisy
 from weightlift.rivals.cells import OwnTargets
 from weightlift.rivals.pieces import ratio as piece_ratio
+from weightlift.rivals.trial import refitted, squared_error
 from weightlift.samples import Samples
 from weightlift.samples import open as open_samples
 from weightlift.samples.columns import columns_of
@@ -183,7 +184,8 @@ class _Case:
             return this.known
         part = this._of_standard_inputs(fewer)
         if explained:
-            return part.exact(math.sqrt(error) + fewer.lost)
+            narrower = part.without_spare(math.sqrt(error) + fewer.lost, faint)
+            return part.exact(math.sqrt(error) + fewer.lost) if narrower is None else narrower
         return part.otherwise(self.samples.total**2 / squares)
 
     def _of_standard_inputs(self, fewer: _Reduced) -> _Part:
@@ -239,7 +241,7 @@ class _Part:
         """step: from the network that was given to this one."""
         e = self.case.known.evidence
         sentence = f"All {e.n_rows} rows agree to rounding ({e.rounding_level:.2g} of the bound, {LIMITS.rounding:g} allowed)"
-        if step is not None:
+        if step is not None and e.rounding_level > LIMITS.rounding:
             size = float(step.standard.max())
             sentence = f"All {e.n_rows} rows agree to rounding after a Gauss–Newton step of relative size {size:.1g}"
         agreement = Statement(Topic.AGREEMENT, Kind.TESTED, True, f"{sentence}.", e.rounding_level, LIMITS.rounding)
@@ -256,6 +258,37 @@ class _Part:
         if np.any(self.standard.mean):  # rounding errors of the inputs given are larger than those of the standard ones
             findings += part._below(Bar((2.0 * error) ** 2), claim)[0]
         return part._against(findings, claim)
+
+    def without_spare(self, error: float, floor: float) -> Certificate | None:
+        """The certificate of a narrower class, where others refitted replace some of the units that are not known.
+
+        With a unit to spare any other may be two, √ε apart, and what stands in its place moves the others. floor: Σ w r² below
+        which a unit is not seen.
+        """
+        gauge, kept = self.gauge, list(self.fewer.range)
+        sizes = error * gauge.relative_sizes(self.information.unit_inverses())
+        loose = sorted({*undetermined(self.information), *np.flatnonzero(~(sizes <= LIMITS.precision)).tolist()})
+        network = None
+        for i in loose:
+            rest = [j for j in kept if j != i]
+            if rest:
+                start = _some(gauge.network if network is None else network, np.array([kept.index(j) for j in rest]))
+                refit = refitted(self.samples, replace(gauge, network=start), [start])[0]
+                if squared_error(self.samples, refit) <= floor:
+                    network, kept = refit, rest
+        if network is None:
+            return None
+        own, told = self.fewer.kept[kept], tuple(self.fewer.kept[loose].tolist())
+        sentence = f"Others, refitted, replace some of {named(told, verb=False)}"
+        sentence = f"{sentence}: use fewer units. What follows is about networks of at most {len(own)}."
+        spare = Statement(Topic.SUPERFLUOUS, Kind.TESTED, False, sentence, len(own), units=told)
+        near = Gauge.of(network, bias=gauge.free.b, offset=gauge.free.c, numbers=own)
+        fewer = replace(self.fewer, network=self.standard.undo(network), kept=own)
+        case = self.case._narrowed(len(own))._stating(spare)
+        part = replace(self, case=case, fewer=fewer, information=Information.of(self.samples, near))
+        before = replace(near, network=_some(gauge.network, np.array(kept)))
+        step = _Step(before.distances(near), part._distances_as_given())
+        return part.exact(part._error_of(self.samples), step)
 
     def otherwise(self, effective_rows: float) -> Certificate:
         """Of rows with errors: of one step, within a quantum, or of noise."""
@@ -456,12 +489,15 @@ class _Reduced:
         for i, j in doubles:
             if not drop & {i, j}:
                 merged, drop = _merged(merged, i, j), drop | {j}
-        kept = np.array([i for i in range(k) if i not in drop], dtype=int)
+        share = np.divide(merged.a, network.a, out=np.ones(k), where=network.a != 0)  # of doubles that cancel little is left
+        gone = {i for i, _ in doubles if not share[i] ** 2 * squares[i] > floor} - drop
+        lost = float(np.sqrt(np.where(squares > floor, 0.0, squares)).sum())
+        lost += float(sum(abs(share[i]) * math.sqrt(squares[i]) for i in gone))
+        kept = np.array([i for i in range(k) if i not in drop | gone], dtype=int)
         units = tuple(sorted(unseen | {i for pair in doubles for i in pair}))
         what = "zero on every row, or too small beside rounding errors" + ", or the same up to a factor" * bool(doubles)
         sentence = f"{named(units)} {what}: use fewer units. What follows is about networks of at most {len(kept)}."
         statement = Statement(Topic.SUPERFLUOUS, Kind.TESTED, False, sentence, len(units), 0, units)
-        lost = float(np.sqrt(np.where(squares > floor, 0.0, squares)).sum())
         return cls(_some(merged, kept) if len(kept) else None, kept, k, statement, lost)
 
     @property

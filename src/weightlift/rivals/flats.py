@@ -8,7 +8,9 @@ degree three likewise for three. Surfaces that bend, a sphere or inputs beside t
 that touches the surfaces at a row holds no others.
 Levels of discrete columns are such hyperplanes, and are looked at one by one (`discrete`); here the rows of the most common one
 stand for all.
-Cost  O(m²) for each of at most 1,024 rows, m monomials. Where those are more than the rows, neighbours show low flats alone.
+Where monomials are more than the rows, neighbours show low flats, and of an exact fit the values of z who may change places:
+u is one of z₁ … z_m at q independent rows, which gives it everywhere, and halves of these mᑫ choices meet at the others.
+Cost  O(m²) for each of at most 1,024 rows, m monomials; 0.03 s for two units at q = 30, 0.7 s at q = 36, no more is listed.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import itertools
 import math
 
 import numpy as np
+import scipy.linalg
 
 from weightlift.evidence.gauge import Gauge
 from weightlift.rivals.cells import inputs
@@ -31,12 +34,12 @@ def rows_on_flats(X: np.ndarray, gauge: Gauge, tolerance: float) -> Finding | No
     units = exchangeable(gauge, tolerance)
     even = gauge.network.activation.parity == "even"
     places, what = (2 * len(units), "be reflected, or ") if even else (len(units), "")
-    x = _of_one_level(X, gauge)
+    rows, x = _of_one_level(X, gauge)
     size = np.sqrt(np.mean(x**2, axis=0))
     x = x[:, size > 0] / size[size > 0]
     for degree in range(2, 1 + min(3, places)):
         few = math.comb(x.shape[1] + degree - 1, degree) > len(x) - LIMITS.spare
-        if dependent_neighbours(x) if few else touching(x, vanishing(x, degree), degree) > 1:
+        if _on_few(x, X[rows], gauge, tolerance) if few else touching(x, vanishing(x, degree), degree) > 1:
             who = named(gauge, units)
             sentence = f"The rows lie on few flats, from one to the next of which {who} may {what}take each other's places."
             return Finding(Outcome.UNEXAMINED, f"{sentence} Give rows elsewhere.", units=units)
@@ -47,24 +50,74 @@ def rows_on_flats(X: np.ndarray, gauge: Gauge, tolerance: float) -> Finding | No
 
 def exchangeable(gauge: Gauge, tolerance: float) -> tuple[int, ...]:
     """Units with the output weight of another, or the opposite one where φ(−z) = −φ(z) + p(z); all where φ(−z) = φ(z)."""
-    a, reflection = gauge.network.a, gauge.network.activation.reflection
     if gauge.network.activation.parity == "even":
-        return tuple(range(len(a)))  # a unit may take the place of its own reflection, −z
-    sizes = np.abs(a) if reflection is not None and reflection[0] < 0 else a
-    same = np.abs(sizes[:, None] - sizes) <= max(tolerance, LIMITS.same) * np.maximum(np.abs(a)[:, None], np.abs(a))
-    return tuple(np.flatnonzero(same.sum(axis=1) > 1).tolist())
+        return tuple(range(gauge.network.n_units))  # a unit may take the place of its own reflection, −z
+    return tuple(np.flatnonzero(_alike(gauge, tolerance)[0].sum(axis=1) > 1).tolist())
 
 
-def _of_one_level(X: np.ndarray, gauge: Gauge) -> np.ndarray:
-    """x̃ of the rows with the most common level of discrete columns; one that is zero on some rows alone is none."""
+def _alike(gauge: Gauge, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
+    """(k, k) whether two units may change places by their output weights, and (k,) the signs of z with which they do."""
+    a, reflection = gauge.network.a, gauge.network.activation.reflection
+    odd = reflection is not None and reflection[0] < 0
+    sizes, signs = (np.abs(a), np.where(a < 0, -1.0, 1.0)) if odd else (a, np.ones(len(a)))
+    largest = np.maximum(np.abs(a)[:, None], np.abs(a))
+    return np.abs(sizes[:, None] - sizes) <= max(tolerance, LIMITS.same) * largest, signs
+
+
+def _on_few(x: np.ndarray, X: np.ndarray, gauge: Gauge, tolerance: float) -> bool:
+    """Whether rows fewer than monomials lie on low flats or, of units that are known exactly, some u takes their values."""
+    if dependent_neighbours(x):
+        return True
+    if tolerance > LIMITS.same:
+        return False
+    same, signs = _alike(gauge, tolerance)
+    Z = (X @ gauge.network.W + gauge.network.b) * signs
+    even = gauge.network.activation.parity == "even"
+    pairs = [list(pair) for pair in itertools.combinations(range(len(same)), 2) if same[pair]]
+    alone = [[i] for i in range(len(same)) if even]
+    sets = [np.flatnonzero(row).tolist() for row in np.unique(same, axis=0)] + pairs + alone
+    return any(another(x, np.hstack([Z[:, s], -Z[:, s]]) if even else Z[:, s]) for s in sets[: LIMITS.suspects])
+
+
+def another(x: np.ndarray, Z: np.ndarray) -> bool:
+    """Whether some linear function of x (n, q) is one of z₁ … z_m (n, m) at every row, and none of them at all.
+
+    What it is at q independent rows gives it everywhere; halves of the choices meet at a row, and are tried on the others.
+    """
+    R, order = scipy.linalg.qr(x.T, mode="r", pivoting=True)
+    q, m = int(np.sum(np.abs(np.diagonal(R)) > LIMITS.independent * abs(R[0, 0]))), Z.shape[1]
+    rest, width = order[q:], LIMITS.same * np.abs(Z).max()
+    if m < 2 or len(rest) < LIMITS.excluding or m ** (q - q // 2) > LIMITS.block:
+        return False
+    T = x[rest] @ np.linalg.pinv(x[order[:q]])  # what u is at q rows makes what it is at the rest
+    parts = np.arange(q // 2), np.arange(q // 2, q)
+    left, right = (Z[order[at][:, None], np.indices((m,) * len(at)).reshape(len(at), m ** len(at))] for at in parts)
+    L, M = T[:, parts[0]] @ left, T[:, parts[1]] @ right
+    ascending = np.argsort(M[0])
+    first, last = (np.searchsorted(M[0], Z[rest[0], :, None] - L[0] + side, sorter=ascending) for side in (-width, width))
+    counts = (last - first).ravel()
+    if counts.sum() > LIMITS.pairs:
+        return False
+    i = np.repeat(np.tile(np.arange(L.shape[1]), m), counts)
+    j = ascending[np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts - first.ravel(), counts)]
+    for here, there, values in zip(L, M, Z[rest], strict=True):
+        kept = np.abs(here[i] + there[j] - values[:, None]).min(axis=0) <= width
+        i, j = i[kept], j[kept]
+    u = np.vstack([left[:, i], right[:, j]])
+    own = (np.abs(u[:, None] - Z[order[:q], :, None]) <= width).all(axis=0)
+    return bool((~own.any(axis=0)).any())
+
+
+def _of_one_level(X: np.ndarray, gauge: Gauge) -> tuple[np.ndarray, np.ndarray]:
+    """Rows, those with the most common level of discrete columns, and their x̃; one that is zero on some rows alone is none."""
     discrete = tied(X) & (np.ptp(X, axis=0) > 0)
     for j in np.flatnonzero(discrete):
         discrete[j] = np.sum(np.unique(X[:, j], return_counts=True)[1] == 1) <= LIMITS.atom * len(X)
     if not discrete.any():
-        return inputs(X, gauge)
+        return np.arange(len(X)), inputs(X, gauge)
     _, level, sizes = np.unique(X[:, discrete], axis=0, return_inverse=True, return_counts=True)
-    X = X[level.ravel() == np.argmax(sizes)][:, ~discrete]
-    return np.hstack([X, np.ones((len(X), 1))])
+    rows = np.flatnonzero(level.ravel() == np.argmax(sizes))
+    return rows, np.hstack([X[rows][:, ~discrete], np.ones((len(rows), 1))])
 
 
 def vanishing(x: np.ndarray, degree: int) -> np.ndarray:

@@ -12,7 +12,7 @@ suspects; a refit decides. Cost  two passes of O(n p k), and that of the subset 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -66,10 +66,34 @@ def absorbed(samples: Samples, information: Information) -> Finding | None:
             return Finding(Outcome.UNEXAMINED, sentence)
         sentence = "Reflected units were not tried on these rows, there being too many ways; by the theorem none agree exactly."
         return Finding(Outcome.NONE_FOUND, sentence)
-    starts = [reflect(gauge.network, pattern, offset=gauge.free.c) for pattern in patterns]
+    starts = [start for pattern in patterns for start in _starts(gauge, pattern)]
     networks = refitted(samples, gauge, starts)
+    patterns = np.repeat(patterns, len(starts) // max(1, len(patterns)), axis=0)
     kept = [i for i, rival in enumerate(networks) if agree(samples, gauge, rival)]
     return _finding(gauge, patterns[kept], [networks[i] for i in kept]) if kept else None
+
+
+def _starts(gauge: Gauge, pattern: np.ndarray) -> list[Network]:
+    """The network with units reflected, and so that two others undo it: a φ(u) − a φ(−u) = s a u for φ(−z) = φ(z) − s z.
+
+    Whatever u is, the two are linear, and a Gauss–Newton step does not see it: it turns one of them away from the other.
+    """
+    net = gauge.network
+    sign, polynomial = reflection(net.activation)
+    starts = [reflect(net, pattern, offset=gauge.free.c)]
+    if sign < 0 or len(polynomial) != 2 or net.n_units < 3:
+        return starts
+    V = np.vstack([net.W, net.b, net.a])
+    gaps = np.linalg.norm(V[:, :, None] + V[:, None], axis=0) / np.linalg.norm(V, axis=0)
+    i, j = np.unravel_index(np.argmin(gaps + 2.0 * np.eye(len(gaps))), gaps.shape)
+    if gaps[i, j] > LIMITS.noisy_units:
+        return starts
+    others = pattern & (np.arange(net.n_units) != i) & (np.arange(net.n_units) != j)
+    W, b = net.W * np.where(others, -1.0, 1.0), net.b * np.where(others, -1.0, 1.0)
+    W[:, i] += net.W[:, others] @ net.a[others] / net.a[i]
+    b[i] += net.b[others] @ net.a[others] / net.a[i]
+    W[:, j], b[j] = -W[:, i], -b[i]
+    return [*starts, replace(net, W=W, b=b)]
 
 
 def _finding(gauge: Gauge, patterns: np.ndarray, rivals: list[Network]) -> Finding:
@@ -155,7 +179,7 @@ def reflected_below(samples: Samples, gauge: Gauge, bar: Bar) -> Finding | None:
     if net.activation.reflection is None or len(reflection(net.activation)[1]) <= 1:
         return None
     patterns = _nearest(gauge)
-    proposals = [(tuple(np.flatnonzero(p).tolist()), reflect(net, p, offset=gauge.free.c)) for p in patterns]
+    proposals = [(tuple(np.flatnonzero(p).tolist()), start) for p in patterns for start in _starts(gauge, p)]
     kept = below(samples, gauge, proposals, bar)
     reflected = np.array([np.isin(np.arange(net.n_units), units) for units, _ in kept])
     return _finding(gauge, reflected, [rival for _, rival in kept]) if kept else None
