@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -110,3 +112,17 @@ def test_sketches_keep_lengths_and_find_what_they_underrate() -> None:
     Z, _ = draw(small, 60, rng=2)
     few = StackedInformation.of(open_samples(Z, small.predict(Z)), Stacked.of(small, Model()))
     np.testing.assert_array_equal(DecidingEquations.of(few, np.random.default_rng(0)).sketch, few.half_inverse)
+
+
+def test_equations_of_parts_of_the_rows_are_those_of_all() -> None:
+    truth = teachers.several(teachers.biased(2, 2, bias=0.3, activation="tanh", rng=0), 2, rng=1)
+    X, _ = draw(truth, 40, rng=2)
+    w = np.where(np.isin(np.arange(40), (3, 30)), 1e9, 1.0)
+    rows = open_samples(X, truth.predict(X), sample_weight=w)
+    statistic = DecidingEquations.of(StackedInformation.of(rows, Stacked.of(truth, Model())), np.random.default_rng(0))
+    (whole,) = rows.blocks(40)
+    one, other = (statistic(replace(whole, X=X[at], y=whole.y[at], w=w[at])) for at in (slice(0, 20), slice(20, 40)))
+    assert len(one[0]) == len(other[0]) == 2
+    for left, right in ((one, other), (other, one)):
+        (merged,) = statistic.merge(left, right)
+        np.testing.assert_allclose(merged.T @ merged, statistic(whole)[0].T @ statistic(whole)[0], rtol=1e-9, atol=1e-12)

@@ -88,7 +88,7 @@ def test_regions_are_fishers_ellipsoids(weight: float, seed: int) -> None:
     n, p, q = len(X), gauge.size, gauge.unit_size
     r = fit.predict(X) - y
     assert found.noise_std == pytest.approx(np.sqrt((r**2).sum() / (n - p)), rel=1e-9)
-    assert found.variance == pytest.approx(weight * found.noise_std**2, rel=1e-9)
+    assert found.variance == pytest.approx(weight * found.noise_std**2, rel=1e-9, abs=0)
     assert found.regions is not None
     radius = q * stats.f.ppf(1 - 1e-4, q, n - p)
     gradient = information.gradient @ information.inverse @ information.gradient / found.variance

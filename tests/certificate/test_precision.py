@@ -84,7 +84,7 @@ def test_precision_holds_for_bounded_errors(activation: str, free: str, size: fl
         distance = float(delta @ np.linalg.solve(found.regions[i], delta))
         assert 1e-3 < distance <= 1.0
         assert found.contraction < 0.6
-        assert found.relative[i] == pytest.approx(fit.relative_size(i, found.regions[i]))
+        assert found.relative[i] == pytest.approx(fit.relative_size(i, found.regions[i]), rel=1e-6, abs=0)
 
 
 def test_a_box_that_is_too_wide_proves_nothing() -> None:
@@ -296,7 +296,7 @@ def test_an_inverse_with_rounding_errors_takes_from_the_margin(spread: float, se
     X[:, 2] = X[:, 0] + spread * X[:, 2]
     information = Information.of(samples.open(X, truth.predict(X)), Gauge.of(truth, bias=True, offset=False))
     found = precision_of(samples.open(X, truth.predict(X)), information, 1e-12)
-    assert found.contraction == pytest.approx(8 * EPS * found.information.condition, rel=1e-6)
+    assert found.contraction == pytest.approx(8 * EPS * found.information.condition, rel=1e-6, abs=0)
     size = 1e-12 / (1.0 - found.contraction)
     np.testing.assert_allclose(found.regions, size**2 * found.information.unit_inverses(), rtol=1e-9)
 
