@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 UNREAD = "one order more is computed, which is not read"
-ZERO = "a zero is added or taken away"
 FIRST = "the first independent rows, however many are looked at together"
 SIEVE = "a sieve: what it leaves is checked on all rows"
 ORDER = "the order in which halves are looked up"
@@ -48,7 +47,6 @@ SAME: dict[tuple[str, str, str], str] = {  # file, before, after
     ("certificate/lack_of_fit.py", "units[0]", "units[1]"): "all units have one activation",
     ("certificate/quantum.py", "0.0 * largest", "largest"): "it is read where it is zero",
     ("certificate/statement.py", "range(n_units)", "range(n_units + 1)"): "the number of a unit that there is not",
-    ("certificate/scores.py", "LARGEST_LEVERAGE + 0.0 * leverage", "LARGEST_LEVERAGE - 0.0 * leverage"): ZERO,
     ("evidence/information.py", "p <= DENSE", "p > DENSE"): "two routes to the same number",
     ("evidence/rows.py", "lead < 0", "lead >= 0"): "the other of x and −x in every pair",
     ("evidence/rows.py", "left[0]", "left[1]"): "the namespace of any of them",
@@ -90,7 +88,6 @@ SAME: dict[tuple[str, str, str], str] = {  # file, before, after
         "change * z[:, 0, :] + coefficient",
         "change * z[:, 0, :] - coefficient",
     ): "−p throughout, and products of two are all that is used",
-    ("rivals/places.py", "range(m + 1, LIMITS.extras + 1)", "range(m + 1 + 1, LIMITS.extras + 1)"): "m + 1 is the default, too",
     ("rivals/polynomial.py", "q - j", "q + j"): "whether it is even is asked alone",
 }
 

@@ -173,3 +173,17 @@ def test_residuals_of_rows_that_decide_alone(leverage, seed):
     assert largest[0] == pytest.approx(leverage, rel=1e-12)
     np.testing.assert_allclose(half[0], along / np.sqrt(left) * v + across / np.sqrt(0.7) * w, rtol=1e-5)
     np.testing.assert_allclose(whole[0], along / left * v + across / 0.7 * w, rtol=1e-5)
+
+
+def test_the_size_of_all_weights_together_says_nothing(seed):
+    """Weights, and with them the covariance of the weighted errors, 2⁻⁶⁰ times as large."""
+    X, Y, w, rows, information = problem("tanh", True, "none", seed)
+    noise, stacked, rng = np.array([[0.8, -0.3], [-0.3, 2.5]]), information.stacked, np.random.default_rng
+    one = joint_lack_of_fit(rows, information, noise, rng=rng(seed))
+    light = samples.open(X, Y, sample_weight=2.0**-60 * w)
+    other = joint_lack_of_fit(light, StackedInformation.of(light, stacked), 2.0**-60 * noise, rng=rng(seed))
+    for name in ("p_value", "leverage", "influence"):
+        assert getattr(other, name) == pytest.approx(getattr(one, name), rel=1e-9), name
+    np.testing.assert_allclose(other.limits, one.limits, rtol=1e-9)
+    np.testing.assert_allclose(other.shifts, one.shifts, atol=1e-9 * np.abs(one.shifts).max())
+    np.testing.assert_allclose(other.splits, one.splits, atol=1e-9 * np.abs(one.splits).max())

@@ -169,8 +169,8 @@ def test_proposals_and_the_combination_of_outputs_that_is_searched(monkeypatch, 
     u = draws.normal(size=2)
     u /= np.linalg.norm(u)
     ((rows, gauge, bar),) = asked
-    np.testing.assert_allclose(gauge.network.canonical().W, net.combined(u).canonical().W, rtol=1e-9)
     (left,), (whole,) = rows.blocks(150), case.form.rows.blocks(150)
+    np.testing.assert_allclose(gauge.network.predict(whole.X), net.combined(u).predict(whole.X), rtol=1e-9)
     np.testing.assert_allclose(left.y, whole.y @ u, rtol=1e-12)
     assert bar == Bar(pytest.approx(u @ information.squares @ u + 7.5, rel=1e-12), case.odds)
     assert findings == [note]

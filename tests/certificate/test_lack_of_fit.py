@@ -321,3 +321,19 @@ def test_sums_of_parts_of_the_rows_are_those_of_all(seed: int) -> None:
     for one, other in (parts, parts[::-1]):
         for value, wanted in zip(products.merge(products(one), products(other)), products(whole), strict=True):
             np.testing.assert_allclose(value, wanted, rtol=1e-9, atol=1e-9)
+
+
+def test_the_size_of_all_weights_together_says_nothing(seed: int) -> None:
+    """Weights 2⁻⁶⁰ times as large: the same p-value, limits and shifts, whatever is compared with a size of its own."""
+    truth, X, y = relu(seed, n=120)
+    w = np.random.default_rng(seed).uniform(0.5, 2.0, 120)
+    gauge = Gauge.of(fitted(truth, X, y, weight=w), bias=True, offset=False)
+    found = []
+    for source in (samples.open(X, y, sample_weight=2.0**power * w) for power in (0, -60)):
+        found.append(lack_of_fit(source, Information.of(source, gauge), 120, rng=np.random.default_rng(seed)))
+    one, other = found
+    for name in ("p_value", "detection_limit", "leverage", "influence", "kurtosis"):
+        assert getattr(other, name) == pytest.approx(getattr(one, name), rel=1e-9), name
+    assert 0.0 < one.detection_limit < np.inf
+    np.testing.assert_allclose(other.shifts, one.shifts, atol=1e-9 * np.abs(one.shifts).max())
+    np.testing.assert_allclose(other.splits, one.splits, atol=1e-9 * np.abs(one.splits).max())

@@ -68,7 +68,7 @@ def lack_of_fit(samples: Samples, information: Information, n_rows: float, *, rn
         p_value = (1 + int((draws >= statistic).sum())) / (1 + len(draws))
     leverage, outlier, fourth, square = columns.numbers
     noise = math.sqrt(square / max(n_rows - gauge.size, 1.0))
-    critical = float(np.sort(draws)[-max(1, int(LIMITS.level * (1 + len(draws))))]) + LIMITS.power * noise
+    critical = float(np.sort(draws)[-int(LIMITS.level * (1 + len(draws)))]) + LIMITS.power * noise
     seen, lengths = columns.seen(), np.sqrt(columns.squares[len(columns.cross) :])
     amounts = np.where(seen > 0, critical / np.where(seen > 0, seen, 1.0), np.inf)  # of each probe, as it is
     sizes = np.sqrt(to_numpy(samples.fold(UnitSquares(gauge))[0]))
