@@ -45,11 +45,11 @@ SAME: dict[tuple[str, str, str], str] = {  # file, before, after
         "self.own[kept] + self.score @ self.onto[:, kept]",
     ): "the scores of a minimum are rounding errors",
     ("certificate/lack_of_fit.py", "units[0]", "units[1]"): "all units have one activation",
+    ("certificate/joint_statistical.py", "layers[0]", "layers[1]"): "all layers have one activation",
     ("certificate/quantum.py", "0.0 * largest", "largest"): "it is read where it is zero",
     ("certificate/statement.py", "range(n_units)", "range(n_units + 1)"): "the number of a unit that there is not",
     ("evidence/information.py", "p <= DENSE", "p > DENSE"): "two routes to the same number",
     ("evidence/rows.py", "lead < 0", "lead >= 0"): "the other of x and −x in every pair",
-    ("evidence/rows.py", "left[0]", "left[1]"): "the namespace of any of them",
     ("rivals/analytic.py", "t + beta", "t - beta"): "what repeats one way repeats the other way",
     **{
         ("rivals/analytic.py", f"{best}[:12]{end}", f"{best}[:13]{end}"): "a start more is refined"

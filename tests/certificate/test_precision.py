@@ -217,7 +217,7 @@ def test_separation_by_loops(activation: str, seed: int) -> None:
     np.testing.assert_allclose(separation(Gauge(net, Gauge.of(net, bias=True, offset=False).free)), expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize("activation", ["tanh", "softplus", "sine", "relu"])
+@pytest.mark.parametrize("activation", ["tanh", "softplus", "sine", "relu", "gelu", "silu"])
 def test_the_change_of_a_row_is_that_of_its_slopes(activation: str, seed: int) -> None:
     """Σᵢ (|aᵢ| Δφ′ + 2 ρ_a (|φ′| + Δφ′)) ρ_z squared, Δφ′ the largest change of φ′ within ρ_z of z by search; where the places
     are not known at which φ′ turns, twice that at the ends. Rows with a kink within reach are counted."""

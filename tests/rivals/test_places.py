@@ -372,3 +372,13 @@ def test_networks_in_other_places_come_by_what_they_leave(monkeypatch: pytest.Mo
     assert places_near(np.zeros((1, 1)), None, np.array([True]), 2.0) == [(units, units) for units in wanted]
     limits("weightlift.rivals.places", patterns=2)
     assert places_near(np.zeros((1, 1)), None, np.array([True]), 2.0) == [(units, units) for units in wanted[:2]]
+
+
+@pytest.mark.parametrize(("gap", "rank"), [(1e-10, 1), (1e-7, 2)])
+def test_places_that_hardly_differ_beside_their_size_ask_for_a_constant(gap: float, rank: int) -> None:
+    """Four places in a row: what is affine along it leaves four equations less two, and one more where it is a point."""
+    known, _ = drawn("tanh", np.random.default_rng(0), 2)
+    group = Group(known, (0, 1), np.ones((2, 5)), False)
+    here = np.column_stack([1.0 + gap * np.arange(4), np.ones(4)])
+    order = Order(group, np.array([False, True, False]), here, np.tile([0, 1], (4, 1)), np.ones((4, 2)))
+    assert len(order.equations()) == 2 * (4 - rank)

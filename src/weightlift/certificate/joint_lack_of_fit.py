@@ -222,7 +222,7 @@ class JointFlips:
         )
 
     def merge(self, left: Sums, right: Sums) -> Sums:
-        xp = array_namespace(left[0])
+        xp = array_namespace(*left)
         sums = [a + b for a, b in zip(left, right, strict=True)]
         return *sums[:5], xp.concat([xp.maximum(left[5][:3], right[5][:3]), sums[5][3:]])
 

@@ -188,7 +188,7 @@ class FitProducts:
         )
 
     def merge(self, left: Sums, right: Sums) -> Sums:
-        xp = array_namespace(left[0])
+        xp = array_namespace(*left)
         *sums, numbers = (a + b for a, b in zip(left, right, strict=True))
         return *sums, xp.concat([xp.maximum(left[-1][:2], right[-1][:2]), numbers[2:]])
 
