@@ -337,3 +337,15 @@ def test_the_size_of_all_weights_together_says_nothing(seed: int) -> None:
     assert 0.0 < one.detection_limit < np.inf
     np.testing.assert_allclose(other.shifts, one.shifts, atol=1e-9 * np.abs(one.shifts).max())
     np.testing.assert_allclose(other.splits, one.splits, atol=1e-9 * np.abs(one.splits).max())
+
+
+@pytest.mark.parametrize(("spread", "seen"), [(1e-5, True), (1e-7, False)])
+def test_units_look_along_inputs_that_vary_beside_the_widest(spread: float, seen: bool, seed: int) -> None:
+    """A variance below 1e-12 of the largest is none, whatever it is beside the others: nothing looks along it."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((200, 3)) * [1.0, 1e-3, spread]
+    net = Network(rng.standard_normal((3, 2)) / [[1.0], [1e-3], [1.0]], [1.0, -1.0], [0.3, 0.1], 0.0, "tanh")
+    units = choose_units(samples.open(X, net.predict(X)), Gauge.of(net, bias=True, offset=False), rng)
+    for network in units:
+        along = spread * np.abs(network.W[2])
+        assert along.max() > 0.1 if seen else along.max() < 1e-3
