@@ -323,11 +323,9 @@ def test_rows_that_a_kink_may_reach_are_left_out(activation, crowd, seed):
     net = wl.Network([[3.0, 0.5], [1.0, -2.0]], [[1.0], [-0.7]], [0.4, -0.3], np.zeros(1), activation)
     W, b = net.W, net.b
     X = rng.normal(size=(90, 2))
-    for i in (0, 1):  # some rows near either kink
-        X[15 * i : 15 * (i + 1)] -= np.outer((1 + 0.05 * rng.normal(size=15)) * (X @ W[:, i] + b[i])[15 * i :][:15], W[:, i]) / (
-            W[:, i] @ W[:, i]
-        )
-    X[30 : 30 + crowd] -= np.outer((1 - 0.02 * rng.random(crowd)) * (X[30 : 30 + crowd] @ W[:, 0] + b[0]), W[:, 0]) / 10.0
+    for start, count, i, share in ((0, 15, 0, 0.05), (15, 15, 1, 0.05), (30, crowd, 0, 0.02)):  # some near either kink
+        some = X[start : start + count]
+        some -= np.outer((1 + share * rng.normal(size=count)) * (some @ W[:, i] + b[i]), W[:, i]) / (W[:, i] @ W[:, i])
     rows, model = wl.samples.open(X, net.predict(X)), Model(True, False, True)
     form = StandardForm.of(net, rows, model, explained=True)
     errors = np.array([2e-3])

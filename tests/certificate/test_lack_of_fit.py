@@ -328,10 +328,8 @@ def test_the_size_of_all_weights_together_says_nothing(seed: int) -> None:
     truth, X, y = relu(seed, n=120)
     w = np.random.default_rng(seed).uniform(0.5, 2.0, 120)
     gauge = Gauge.of(fitted(truth, X, y, weight=w), bias=True, offset=False)
-    found = []
-    for source in (samples.open(X, y, sample_weight=2.0**power * w) for power in (0, -60)):
-        found.append(lack_of_fit(source, Information.of(source, gauge), 120, rng=np.random.default_rng(seed)))
-    one, other = found
+    sources = [samples.open(X, y, sample_weight=2.0**power * w) for power in (0, -60)]
+    one, other = (lack_of_fit(s, Information.of(s, gauge), 120, rng=np.random.default_rng(seed)) for s in sources)
     for name in ("p_value", "detection_limit", "leverage", "influence", "kurtosis"):
         assert getattr(other, name) == pytest.approx(getattr(one, name), rel=1e-9), name
     assert 0.0 < one.detection_limit < np.inf
