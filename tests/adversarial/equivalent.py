@@ -45,6 +45,7 @@ SAME: dict[tuple[str, str, str], str] = {  # file, before, after
         "self.own[kept] + self.score @ self.onto[:, kept]",
     ): "the scores of a minimum are rounding errors",
     ("certificate/lack_of_fit.py", "units[0]", "units[1]"): "all units have one activation",
+    ("certificate/joint_noise.py", "range(len(at))", "range(len(at) + 1)"): "the number of a unit that there is not",
     ("certificate/joint_statistical.py", "layers[0]", "layers[1]"): "all layers have one activation",
     ("certificate/quantum.py", "0.0 * largest", "largest"): "it is read where it is zero",
     ("certificate/statement.py", "range(n_units)", "range(n_units + 1)"): "the number of a unit that there is not",

@@ -157,3 +157,12 @@ def test_rivals_of_rounded_targets_are_sought_up_to_their_bound(monkeypatch, see
     assert len(set(sizes)) == 3
     more = quantum.squares - w @ (truth.predict(X) - Y) ** 2
     assert margin == pytest.approx((more / sizes**2).sum(), rel=1e-6, abs=0)
+
+
+def test_an_output_that_is_zero_throughout_is_explained(seed):
+    """Neither residuals nor rounding errors: no rounding is needed beside that of the other output."""
+    truth, X, Y = planted("tanh", seed, m=2)
+    truth = replace(truth, a=truth.a * [1.0, 0.0], c=np.zeros(2))
+    found = quantum_of(wl.samples.open(X, truth.predict(X).astype(np.float32).astype(float)), truth)
+    assert "multiples" not in found.words
+    assert found.squares[1] == 0.0 < found.squares[0]

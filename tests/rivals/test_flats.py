@@ -291,3 +291,11 @@ def test_one_row_between_two_others_is_enough() -> None:
             assert dependent_neighbours(np.roll(x, turn, axis=0) + place)
     x[2, 1] = 0.1
     assert not dependent_neighbours(x)
+
+
+def test_what_vanishes_does_beside_the_largest_singular_value(seed: int) -> None:
+    """Four columns of length one with the singular values 2, 1e-3, 1.5e-9 and 0.3e-9: up to 2e-9 they count as zero."""
+    H = np.array([[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]]) / 2
+    Q = np.linalg.qr(np.random.default_rng(seed).standard_normal((40, 4)))[0]
+    found = vanishing(Q * [2.0, 1e-3, 1.5e-9, 0.3e-9] @ H, 1)
+    np.testing.assert_allclose(found.T @ found, H[2:].T @ H[2:], atol=1e-5)
