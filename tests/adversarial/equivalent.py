@@ -9,6 +9,7 @@ FIRST = "the first independent rows, however many are looked at together"
 SIEVE = "a sieve: what it leaves is checked on all rows"
 ORDER = "the order in which halves are looked up"
 SQUARE = "regions are square"
+DRAWS = "a hundredth of 512 or 4,600 draws, rounded down, is one of 513 or 4,601 too"
 SAME: dict[tuple[str, str, str], str] = {  # file, before, after
     (
         "certificate/precision.py",
@@ -45,6 +46,16 @@ SAME: dict[tuple[str, str, str], str] = {  # file, before, after
         "self.own[kept] + self.score @ self.onto[:, kept]",
     ): "the scores of a minimum are rounding errors",
     ("certificate/lack_of_fit.py", "units[0]", "units[1]"): "all units have one activation",
+    (
+        "certificate/joint_lack_of_fit.py",
+        "reached[-int(LIMITS.level * (1 + LIMITS.flips))]",
+        "reached[-int(LIMITS.level * (2 + LIMITS.flips))]",
+    ): DRAWS,
+    (
+        "certificate/lack_of_fit.py",
+        "np.sort(draws)[-int(LIMITS.level * (1 + len(draws)))]",
+        "np.sort(draws)[-int(LIMITS.level * (2 + len(draws)))]",
+    ): DRAWS,
     ("certificate/joint_noise.py", "range(len(at))", "range(len(at) + 1)"): "the number of a unit that there is not",
     ("certificate/joint_statistical.py", "layers[0]", "layers[1]"): "all layers have one activation",
     ("certificate/quantum.py", "0.0 * largest", "largest"): "it is read where it is zero",
