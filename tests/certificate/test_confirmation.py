@@ -72,12 +72,13 @@ def test_rows_above_the_limit_are_those_of_the_hat_matrix(seed: int) -> None:
     rng = np.random.default_rng(seed)
     net = teachers.biased(9, 3, bias=0.5, activation="tanh", rng=seed)  # 33 parameters, more than are sketched
     X = rng.standard_normal((200, 9))
-    X[:6] *= 12.0
-    rows, gauge = open_samples(X, net.predict(X)), Gauge.of(net, bias=True, offset=False)
+    w = np.where(np.arange(200) < 6, 1e6, 1.0)
+    rows, gauge = open_samples(X, net.predict(X), sample_weight=w), Gauge.of(net, bias=True, offset=False)
     assert gauge.size > LIMITS.sketched
-    J = np.asarray(gauge.jacobian(X, (X @ net.W + net.b)[:, None, :], Students.of(net)))
+    J = np.sqrt(w)[:, None] * np.asarray(gauge.jacobian(X, (X @ net.W + net.b)[:, None, :], Students.of(net)))
     Q, _ = np.linalg.qr(J)
     high = (Q**2).sum(axis=1) > LIMITS.deciding
+    assert high.sum() == 6
     deciding = Deciding.of(Information.of(rows, gauge), rng)
     (block,) = rows.map(deciding.without).blocks(200)
     np.testing.assert_array_equal(np.asarray(block.w) == 0.0, high)

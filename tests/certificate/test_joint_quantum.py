@@ -161,7 +161,7 @@ def test_rivals_of_rounded_targets_are_sought_up_to_their_bound(monkeypatch, see
 
 def test_an_output_that_is_zero_throughout_is_explained(seed):
     """Neither residuals nor rounding errors: no rounding is needed beside that of the other output."""
-    truth, X, Y = planted("tanh", seed, m=2)
+    truth, X, _ = planted("tanh", seed, m=2)
     truth = replace(truth, a=truth.a * [1.0, 0.0], c=np.zeros(2))
     found = quantum_of(wl.samples.open(X, truth.predict(X).astype(np.float32).astype(float)), truth)
     assert "multiples" not in found.words
