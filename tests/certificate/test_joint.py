@@ -346,13 +346,13 @@ def test_rows_that_a_kink_may_reach_are_left_out(activation, crowd, seed):
     np.testing.assert_allclose(found, np.where(expected > 2 * precision, np.inf, expected), rtol=1e-6)
 
 
-@pytest.mark.parametrize("unit", [1e-10, 1.0, 1e10])
+@pytest.mark.parametrize(("unit", "origin"), [(1e-10, 0.0), (1.0, 0.0), (1e10, 0.0), (1.0, 40.0)])
 @pytest.mark.parametrize("needed", [20, 30])
-def test_equations_do_not_depend_on_the_unit_of_an_input(unit, needed, seed):
+def test_equations_do_not_depend_on_the_unit_of_an_input_nor_on_its_origin(unit, origin, needed, seed):
     """Every unit and every input is a column of length one: 24 units at a time, more than are needed, four inputs and 1."""
     truth = wl.teachers.several(wl.teachers.biased(4, 3, bias=0.3, activation="tanh", rng=seed), 2, linear=True, rng=1)
     scale = np.array([unit, 1.0, 1.0, 1.0])
-    X = np.random.default_rng(seed).normal(size=(200, 4)) * scale
-    scaled = replace(truth, W=truth.W / scale[:, None])
+    X = np.random.default_rng(seed).normal(size=(200, 4)) * scale + [0.0, origin, 0.0, 0.0]
+    scaled = replace(truth, W=truth.W / scale[:, None], b=truth.b - origin * truth.W[1])
     found = joint._equations(scaled, Model(True, True, True), X, needed, np.random.default_rng(seed))
     assert found == 24 * (1 + (needed > 24)) + 4 + 1

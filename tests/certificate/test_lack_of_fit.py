@@ -174,14 +174,15 @@ def test_further_draws_are_those_of_as_many_passes(seed: int) -> None:
         np.testing.assert_allclose(drawn, alone, rtol=1e-9)
 
 
+@pytest.mark.parametrize("length", [1e-2, 1.0, 1e2])
 @pytest.mark.parametrize("bias", [False, True])
-def test_units_that_look_for_more_stand_where_the_rows_do(bias: bool, seed: int) -> None:
+def test_units_that_look_for_more_stand_where_the_rows_do(bias: bool, length: float, seed: int) -> None:
     """Inputs off centre and of unequal sizes: in the whitened inputs every unit is as long as one of the network's, nearly
     parallel ones are turned by the given angles and have their unit's mean, and the others' means are within the units'."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((300, 3)) @ rng.standard_normal((3, 3)) * [1.0, 20.0, 0.1] + [3.0, -50.0, 0.4]
     w = rng.uniform(0.2, 2.0, 300)
-    net = Network(rng.standard_normal((3, 2)) / [[1.0], [20.0], [0.1]], [1.0, -0.5], bias * rng.standard_normal(2))
+    net = Network(length * rng.standard_normal((3, 2)) / [[1.0], [20.0], [0.1]], [1.0, -0.5], bias * rng.standard_normal(2))
     gauge = Gauge.of(net, bias=bias, offset=False)
     rows = samples.open(X, net.predict(X), sample_weight=w)
     mean = w @ X / w.sum()

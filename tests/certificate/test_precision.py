@@ -264,6 +264,7 @@ def test_rows_on_a_kink_count_within_their_cost() -> None:
         (0.05, 0.05, 1.9, (0, 1)),  # 4 · 0.01 for the first, 0.01 for the second; nothing is within reach of the third
         (0.03, 0.03, 1.9, (1,)),
         (0.03, 0.05, 1.9, (0, 1)),
+        (0.005, 0.045, 1.9, (1,)),  # both together are too much, and the one that lies nearest is not
         (0.05, 0.05, 2.1, ()),
         (-1.0, -1.0, 1.9, ()),
     ):
