@@ -8,7 +8,7 @@ from tests.certificate.joint_cases import fit, noisy, teacher
 
 from weightlift import Network, samples
 from weightlift.certificate import Topic, certify
-from weightlift.certificate.joint_lack_of_fit import JointFlips, _leverages, joint_lack_of_fit
+from weightlift.certificate.joint_lack_of_fit import JointFlips, StackedProducts, _leverages, joint_lack_of_fit
 from weightlift.certificate.joint_lack_of_fit import TestColumns as StructureColumns
 from weightlift.certificate.lack_of_fit import ANGLES, RANK_TOLERANCE, choose_units
 from weightlift.certificate.signs import cells_of
@@ -187,3 +187,21 @@ def test_the_size_of_all_weights_together_says_nothing(seed):
     np.testing.assert_allclose(other.limits, one.limits, rtol=1e-9)
     np.testing.assert_allclose(other.shifts, one.shifts, atol=1e-9 * np.abs(one.shifts).max())
     np.testing.assert_allclose(other.splits, one.splits, atol=1e-9 * np.abs(one.splits).max())
+
+
+@pytest.mark.parametrize(("activation", "linear"), [("tanh", True), ("relu", False)])
+def test_what_is_left_of_columns_off_the_jacobian(activation, linear, seed):
+    """The least ‖ψ ⊗ e_o‖² of the outputs, by projection; beside a linear part nothing of inputs and the constant."""
+    X, _, w, rows, information = problem(activation, linear, "none", seed)
+    stacked, (n, m), root = information.stacked, (90, 2), np.sqrt(w)
+    rng = np.random.default_rng(seed)
+    units = [Network(rng.normal(size=(3, k)), np.ones(k), rng.normal(size=k), 0.0, activation) for k in (4, 1, 1)]
+    columns = StructureColumns.of(information, rows.fold(StackedProducts(stacked, tuple(units))), np.eye(2))
+    J = (root[:, None, None] * np.asarray(stacked.jacobian(X)[0])).reshape(n * m, -1)
+    left, sizes, _ = np.linalg.svd(J / np.linalg.norm(J, axis=0), full_matrices=False)
+    Q = left[:, sizes > 1e-6 * sizes[0]]
+    V = np.hstack([units[0].activation(X @ units[0].W + units[0].b), np.ones((n, 1)), X])
+    planted = np.array([np.kron((root * v)[:, None], np.eye(m)) for v in V.T])
+    expected = ((planted - Q @ (Q.T @ planted)) ** 2).sum(axis=1).min(axis=1)
+    np.testing.assert_allclose(columns.off(np.arange(8)), expected, rtol=1e-6, atol=1e-9 * (w @ V**2).max())
+    assert (expected[4:] < 1e-9 * (w @ V**2).max()).tolist() == [True] + 3 * [linear]

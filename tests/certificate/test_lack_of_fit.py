@@ -19,6 +19,7 @@ from weightlift.certificate.lack_of_fit import (
     Redraws,
     UnitSquares,
     _Columns,
+    _near,
     choose_units,
     lack_of_fit,
 )
@@ -348,3 +349,15 @@ def test_units_look_along_inputs_that_vary_beside_the_widest(spread: float, seen
     for network in units:
         along = spread * np.abs(network.W[2])
         assert along.max() > 0.1 if seen else along.max() < 1e-3
+
+
+def test_units_are_turned_towards_a_direction(seed: int) -> None:
+    """By θ in the plane of both: ⟨u, v⟩ = cos θ, and with ⟨u, d⟩ = cos γ the direction is γ − θ away."""
+    rng = np.random.default_rng(seed)
+    own, directions = rng.standard_normal((4, 2)), rng.standard_normal((4, 2 * len(ANGLES)))
+    own, directions = own / np.linalg.norm(own, axis=0), directions / np.linalg.norm(directions, axis=0)
+    found = _near(own, directions)
+    before, angles = np.repeat(own, len(ANGLES), axis=1), np.tile(ANGLES, 2)
+    gamma = np.arccos((before * directions).sum(axis=0))
+    np.testing.assert_allclose((found * before).sum(axis=0), np.cos(angles), rtol=1e-9)
+    np.testing.assert_allclose((found * directions).sum(axis=0), np.cos(gamma - angles), rtol=1e-6)
