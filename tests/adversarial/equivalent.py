@@ -100,6 +100,7 @@ SAME: dict[tuple[str, str, str], str] = {  # file, before, after
         "change * z[:, 0, :] + coefficient",
         "change * z[:, 0, :] - coefficient",
     ): "−p throughout, and products of two are all that is used",
+    ("rivals/places.py", "range(net.n_units)", "range(net.n_units + 1)"): "coordinates of a unit that there is not",
     ("rivals/places.py", "net.a[i] < 0", "net.a[i] >= 0"): "all units are turned: the same equations of −f",
     ("rivals/polynomial.py", "q - j", "q + j"): "whether it is even is asked alone",
 }

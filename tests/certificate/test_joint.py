@@ -356,3 +356,15 @@ def test_equations_do_not_depend_on_the_unit_of_an_input_nor_on_its_origin(unit,
     scaled = replace(truth, W=truth.W / scale[:, None], b=truth.b - origin * truth.W[1])
     found = joint._equations(scaled, Model(True, True, True), X, needed, np.random.default_rng(seed))
     assert found == 24 * (1 + (needed > 24)) + 4 + 1
+
+
+def test_assumptions_begin_with_one_capital():
+    """φ being real-analytic, as declared, with nothing that says that its units are unique."""
+    phi = wl.activations.custom(
+        "bend", lambda z: np.tanh(z) + 0.1 * z * z, lambda z: 1 / np.cosh(z) ** 2 + 0.2 * z, analytic=True
+    )
+    rng = np.random.default_rng(0)
+    net = wl.Network(rng.normal(size=(3, 2)), rng.normal(size=(2, 2)), [0.3, -0.4], np.zeros(2), phi)
+    X = rng.normal(size=(200, 3))
+    found = [s.sentence for s in certified(net, net, X, bias=True).statements if s.kind is Kind.ASSUMED]
+    assert "The activation is real-analytic, as declared." in found
