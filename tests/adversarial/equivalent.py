@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 UNREAD = "one order more is computed, which is not read"
-ZERO = "a zero is added or taken away"
 FIRST = "the first independent rows, however many are looked at together"
 SIEVE = "a sieve: what it leaves is checked on all rows"
 ORDER = "the order in which halves are looked up"
 SQUARE = "regions are square"
+DRAWS = "a hundredth of 512 or 4,600 draws, rounded down, is one of 513 or 4,601 too"
 SAME: dict[tuple[str, str, str], str] = {  # file, before, after
     (
         "certificate/precision.py",
@@ -46,12 +46,22 @@ SAME: dict[tuple[str, str, str], str] = {  # file, before, after
         "self.own[kept] + self.score @ self.onto[:, kept]",
     ): "the scores of a minimum are rounding errors",
     ("certificate/lack_of_fit.py", "units[0]", "units[1]"): "all units have one activation",
+    (
+        "certificate/joint_lack_of_fit.py",
+        "reached[-int(LIMITS.level * (1 + LIMITS.flips))]",
+        "reached[-int(LIMITS.level * (2 + LIMITS.flips))]",
+    ): DRAWS,
+    (
+        "certificate/lack_of_fit.py",
+        "np.sort(draws)[-int(LIMITS.level * (1 + len(draws)))]",
+        "np.sort(draws)[-int(LIMITS.level * (2 + len(draws)))]",
+    ): DRAWS,
+    ("certificate/joint_noise.py", "range(len(at))", "range(len(at) + 1)"): "the number of a unit that there is not",
+    ("certificate/joint_statistical.py", "layers[0]", "layers[1]"): "all layers have one activation",
     ("certificate/quantum.py", "0.0 * largest", "largest"): "it is read where it is zero",
     ("certificate/statement.py", "range(n_units)", "range(n_units + 1)"): "the number of a unit that there is not",
-    ("certificate/scores.py", "LARGEST_LEVERAGE + 0.0 * leverage", "LARGEST_LEVERAGE - 0.0 * leverage"): ZERO,
     ("evidence/information.py", "p <= DENSE", "p > DENSE"): "two routes to the same number",
     ("evidence/rows.py", "lead < 0", "lead >= 0"): "the other of x and −x in every pair",
-    ("evidence/rows.py", "left[0]", "left[1]"): "the namespace of any of them",
     ("rivals/analytic.py", "t + beta", "t - beta"): "what repeats one way repeats the other way",
     **{
         ("rivals/analytic.py", f"{best}[:12]{end}", f"{best}[:13]{end}"): "a start more is refined"
@@ -90,7 +100,8 @@ SAME: dict[tuple[str, str, str], str] = {  # file, before, after
         "change * z[:, 0, :] + coefficient",
         "change * z[:, 0, :] - coefficient",
     ): "−p throughout, and products of two are all that is used",
-    ("rivals/places.py", "range(m + 1, LIMITS.extras + 1)", "range(m + 1 + 1, LIMITS.extras + 1)"): "m + 1 is the default, too",
+    ("rivals/places.py", "range(net.n_units)", "range(net.n_units + 1)"): "coordinates of a unit that there is not",
+    ("rivals/places.py", "net.a[i] < 0", "net.a[i] >= 0"): "all units are turned: the same equations of −f",
     ("rivals/polynomial.py", "q - j", "q + j"): "whether it is even is asked alone",
 }
 

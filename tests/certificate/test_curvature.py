@@ -153,6 +153,26 @@ def test_a_straight_valley_is_followed_to_its_height(turned: float, grown: float
     np.testing.assert_allclose(rise, (times / 5.0) ** 2, rtol=1e-3)
 
 
+@pytest.mark.parametrize("steps", [0, 1])
+def test_every_step_along_a_valley_ends_on_its_floor(steps: int, limits: Callable[..., None], seed: int) -> None:
+    """θ ± tδ and a step to the floor from there, the last one too; what is told is the increase at the end of it."""
+    _, X, y, fit = tanh_problem(seed, 0.01)
+    _, information, variance = known(fit, X, y)
+    limits("weightlift.certificate.curvature", valley_steps=steps, linearity=(0.0, np.inf))
+    rng, p, rows = np.random.default_rng(seed), information.gauge.size, samples.open(X, y)
+    delta = 2.0 * variance**0.5 * rng.standard_normal((3, p)) @ information.half_inverse.T
+    each = _Directions(information, delta, rng.standard_normal((3, p)), np.zeros(3, dtype=int))
+    there = delta
+    for _ in range(steps):
+        there = there + each._to_the_floor(rows, there)
+        there = there * np.clip(each.ratio(rows, there)[:, None] ** -0.5, 1.0, LIMITS.valley_growth)
+    wanted = there + each._to_the_floor(rows, there)
+    bends, rise = each.followed(rows)
+    np.testing.assert_allclose(delta + bends, wanted, rtol=1e-9, atol=1e-12 * np.abs(wanted).max())
+    np.testing.assert_allclose(rise, each.ratio(rows, wanted), rtol=1e-6)
+    assert (np.abs(wanted - there).max(axis=1) > 1e-3 * np.abs(wanted).max(axis=1)).all()
+
+
 def test_valleys_that_rise_too_far_are_left(limits: Callable[..., None], seed: int) -> None:
     """The straight line stands for them, with the increase that was found."""
     _, X, y, fit = tanh_problem(seed, 0.01)

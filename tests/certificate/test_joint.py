@@ -14,7 +14,8 @@ from tests.catalogue import KINDS
 import weightlift as wl
 from weightlift.activations import examples
 from weightlift.certificate import Kind, Status, Topic, certify, joint
-from weightlift.certificate.joint import _parameters
+from weightlift.certificate.joint import _clear_of_kinks, _parameters
+from weightlift.certificate.joint_standard import StandardForm
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.stacked import Stacked
 from weightlift.refinement.variable_projection import Model
@@ -109,7 +110,9 @@ def test_the_slope_is_monotone_between_its_turns(phi: wl.activations.Activation)
 @pytest.mark.parametrize("name", ["zero_set", "one_unit_more", "offset_withheld"])
 def test_the_headline_says_what_no_row_can_show(name: str) -> None:
     assert name in CONSTRUCTIONS
-    assert not judged(name, 0)["FALSE"]
+    told = judged(name, 0)
+    assert not told["FALSE"]
+    assert not told["error"]
 
 
 def test_a_linear_part_alone_is_certified_by_its_rows() -> None:
@@ -239,6 +242,8 @@ def test_rows_of_the_linear_part_alone(distinct, holds):
     assert joint._line(Model(True, False, True), 3, 4).limit == 3
     assert bool(joint._spare(distinct, 7)) is not holds
     assert joint._enough(7, distinct).holds is holds
+    for said in (found, joint._enough(7, distinct)):
+        assert ("too few" in said.sentence) is not holds
 
 
 @pytest.mark.parametrize("size", [1e-3, 1e3])
@@ -310,3 +315,56 @@ def test_squares_that_cancel_may_be_reflected_together(linear, seed):
     assert found.ambiguous_units == (0, 1, 2, 3)
     moved = replace(net, W=W + 0.3 * rng.normal(size=W.shape))
     assert certify(moved, X, moved.predict(X), bias=linear, offset=linear).status is Status.EXACT
+
+
+@pytest.mark.parametrize("crowd", [0, 60])
+@pytest.mark.parametrize("activation", ["relu", "absolute"])
+def test_rows_that_a_kink_may_reach_are_left_out(activation, crowd, seed):
+    """Row by row: |zᵢ| within twice the precision times ‖(w, b)‖ ‖(x, 1)‖. A unit half as well known without them is none."""
+    rng = np.random.default_rng(seed)
+    net = wl.Network([[3.0, 0.5], [1.0, -2.0]], [[1.0], [-0.7]], [0.4, -0.3], np.zeros(1), activation)
+    W, b = net.W, net.b
+    X = rng.normal(size=(90, 2))
+    for start, count, i, share in ((0, 15, 0, 0.05), (15, 15, 1, 0.05), (30, crowd, 0, 0.02)):  # some near either kink
+        some = X[start : start + count]
+        some -= np.outer((1 + share * rng.normal(size=count)) * (some @ W[:, i] + b[i]), W[:, i]) / (W[:, i] @ W[:, i])
+    rows, model = wl.samples.open(X, net.predict(X)), Model(True, False, True)
+    form = StandardForm.of(net, rows, model, explained=True)
+    errors = np.array([2e-3])
+    precision = form.precision(errors)
+    far = np.array([
+        all(abs(x @ W[:, i] + b[i]) > 2 * precision[i] * np.sqrt((W[:, i] @ W[:, i] + b[i] ** 2) * (x @ x + 1)) for i in (0, 1))
+        for x in X
+    ])  # fmt: skip
+    kept, clear, found = _clear_of_kinks(form, rows, errors)
+    assert 0 < (~far).sum() < 90
+    (block,) = kept.blocks(90)
+    np.testing.assert_array_equal(block.w > 0, far)
+    alone = StandardForm.of(net, wl.samples.open(X[far], net.predict(X[far])), model, explained=True)
+    expected = alone.precision(errors)
+    np.testing.assert_allclose(clear.precision(errors), expected, rtol=1e-6)
+    np.testing.assert_allclose(found, np.where(expected > 2 * precision, np.inf, expected), rtol=1e-6)
+
+
+@pytest.mark.parametrize(("unit", "origin"), [(1e-10, 0.0), (1.0, 0.0), (1e10, 0.0), (1.0, 40.0)])
+@pytest.mark.parametrize("needed", [20, 30])
+def test_equations_do_not_depend_on_the_unit_of_an_input_nor_on_its_origin(unit, origin, needed, seed):
+    """Every unit and every input is a column of length one: 24 units at a time, more than are needed, four inputs and 1."""
+    truth = wl.teachers.several(wl.teachers.biased(4, 3, bias=0.3, activation="tanh", rng=seed), 2, linear=True, rng=1)
+    scale = np.array([unit, 1.0, 1.0, 1.0])
+    X = np.random.default_rng(seed).normal(size=(200, 4)) * scale + [0.0, origin, 0.0, 0.0]
+    scaled = replace(truth, W=truth.W / scale[:, None], b=truth.b - origin * truth.W[1])
+    found = joint._equations(scaled, Model(True, True, True), X, needed, np.random.default_rng(seed))
+    assert found == 24 * (1 + (needed > 24)) + 4 + 1
+
+
+def test_assumptions_begin_with_one_capital():
+    """φ being real-analytic, as declared, with nothing that says that its units are unique."""
+    phi = wl.activations.custom(
+        "bend", lambda z: np.tanh(z) + 0.1 * z * z, lambda z: 1 / np.cosh(z) ** 2 + 0.2 * z, analytic=True
+    )
+    rng = np.random.default_rng(0)
+    net = wl.Network(rng.normal(size=(3, 2)), rng.normal(size=(2, 2)), [0.3, -0.4], np.zeros(2), phi)
+    X = rng.normal(size=(200, 3))
+    found = [s.sentence for s in certified(net, net, X, bias=True).statements if s.kind is Kind.ASSUMED]
+    assert "The activation is real-analytic, as declared." in found

@@ -59,3 +59,16 @@ def test_residuals_are_those_of_the_formula(weighted: bool, linear: bool, seed: 
     for found in (of(slice(None)), statistic.merge(of(slice(0, 5)), of(slice(5, 9)))):
         for value, wanted in zip(found, expected, strict=True):
             np.testing.assert_allclose(value, wanted, rtol=1e-9)
+
+
+def test_a_block_without_rows_adds_nothing(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    net = wl.Network(rng.standard_normal((3, 2)), rng.standard_normal((2, 2)), activation="tanh")
+    X, statistic = rng.standard_normal((5, 3)), Residuals(net)
+    Y = net.predict(X) + 1e-3 * rng.standard_normal((5, 2))
+    for w in (None, rng.uniform(0.5, 2.0, 5)):
+        some, none = (statistic(Block(X[:n], Y[:n], None if w is None else w[:n], lambda n=n: np.arange(n))) for n in (5, 0))
+        assert [float(v) for v in none[:3]] == [0.0, 0.0, 0.0]
+        for merged in (statistic.merge(some, none), statistic.merge(none, some)):
+            for value, wanted in zip(merged, some, strict=True):
+                np.testing.assert_array_equal(value, wanted)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -10,6 +13,7 @@ from weightlift.certificate import certify
 from weightlift.certificate.joint_confirmation import DecidingEquations, growth
 from weightlift.certificate.joint_noise import relative_size
 from weightlift.certificate.limits import LIMITS
+from weightlift.evidence.rows import EPS
 from weightlift.evidence.stacked import Stacked, StackedInformation
 from weightlift.network import Network
 from weightlift.refinement.variable_projection import Model
@@ -110,3 +114,32 @@ def test_sketches_keep_lengths_and_find_what_they_underrate() -> None:
     Z, _ = draw(small, 60, rng=2)
     few = StackedInformation.of(open_samples(Z, small.predict(Z)), Stacked.of(small, Model()))
     np.testing.assert_array_equal(DecidingEquations.of(few, np.random.default_rng(0)).sketch, few.half_inverse)
+
+
+def test_equations_of_parts_of_the_rows_are_those_of_all() -> None:
+    truth = teachers.several(teachers.biased(2, 2, bias=0.3, activation="tanh", rng=0), 2, rng=1)
+    X, _ = draw(truth, 40, rng=2)
+    w = np.where(np.isin(np.arange(40), (3, 30)), 1e9, 1.0)
+    rows = open_samples(X, truth.predict(X), sample_weight=w)
+    statistic = DecidingEquations.of(StackedInformation.of(rows, Stacked.of(truth, Model())), np.random.default_rng(0))
+    (whole,) = rows.blocks(40)
+    one, other = (statistic(replace(whole, X=X[at], y=whole.y[at], w=w[at])) for at in (slice(0, 20), slice(20, 40)))
+    assert len(one[0]) == len(other[0]) == 2
+    for left, right in ((one, other), (other, one)):
+        (merged,) = statistic.merge(left, right)
+        np.testing.assert_allclose(merged.T @ merged, statistic(whole)[0].T @ statistic(whole)[0], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("condition", "left", "exact"), [(1e6, 1e-8, True), (1e6, 1e-10, False), (1e20, 1e-3, True), (1e20, 1e-5, False)]
+)
+def test_what_rounding_leaves_of_an_equation_is_nothing(condition: float, left: float, exact: bool) -> None:
+    """An equation of leverage 1 − t for the first entry of a: its variance grows by 1/t; below p ε κ, κ ≤ 10¹¹, t is ε²."""
+    net = Network([[1.0], [2.0]], [[3.0, 4.0]], [0.5], np.zeros(2), "tanh")
+    stacked = Stacked.of(net, Model())
+    known = SimpleNamespace(stacked=stacked, half_inverse=np.eye(stacked.full), condition=condition)
+    V = np.zeros((stacked.full, 1))
+    V[stacked.coordinates(0)[-2]] = np.sqrt(1.0 - left)
+    (found,) = growth(known, V)
+    inner, outer = 1.0 / np.sqrt(5.25), 1.0 / (np.sqrt(left) if exact else EPS) / 5.0  # beside ‖(w, b)‖ and ‖a‖
+    assert found == pytest.approx(max(inner, outer) / inner, rel=1e-4)

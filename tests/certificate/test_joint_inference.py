@@ -180,3 +180,14 @@ def test_covariances_and_predictions_of_weighted_rows_of_unequal_sizes(linear, r
         np.testing.assert_allclose(centre, result.network.predict(X[:4]), rtol=1e-9)
         np.testing.assert_allclose(high - centre, half, rtol=1e-4)
         np.testing.assert_allclose(centre - low, half, rtol=1e-4)
+
+
+def test_rows_times_outputs_are_more_than_the_parameters():
+    """2 (5 + 3) + 3 = 19 parameters: ten rows of three outputs are 30 equations and suffice, six are 18."""
+    truth = teacher("tanh", 3, False)
+    X, Y = noisy(truth, 10, 3, size=1e-4)
+    result = inference(truth, X, Y, bias=True, offset=True)
+    assert (result.n_rows, result.n_parameters) == (10, 19)
+    assert np.isfinite(result.standard_errors).all()
+    with pytest.raises(TooFewRowsError, match="18 equations leave no degrees of freedom for 19"):
+        inference(truth, X[:6], Y[:6], bias=True, offset=True)

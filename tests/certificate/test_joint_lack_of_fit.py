@@ -8,7 +8,7 @@ from tests.certificate.joint_cases import fit, noisy, teacher
 
 from weightlift import Network, samples
 from weightlift.certificate import Topic, certify
-from weightlift.certificate.joint_lack_of_fit import JointFlips, joint_lack_of_fit
+from weightlift.certificate.joint_lack_of_fit import JointFlips, StackedProducts, _leverages, joint_lack_of_fit
 from weightlift.certificate.joint_lack_of_fit import TestColumns as StructureColumns
 from weightlift.certificate.lack_of_fit import ANGLES, RANK_TOLERANCE, choose_units
 from weightlift.certificate.signs import cells_of
@@ -38,7 +38,7 @@ def test_one_output_by_both_routes(activation):
     column = replace(network, a=network.A, c=np.atleast_1d(network.c))
     one, joint = (certify(net, X, Y, bias=True, offset=True) for net, Y in ((network, y), (column, y[:, None])))
     assert joint.status is one.status
-    assert joint.noise_std == pytest.approx(one.noise_std, rel=1e-12)
+    assert joint.noise_std == pytest.approx(one.noise_std, rel=1e-12, abs=0)
     assert np.allclose(joint.precision, one.precision, rtol=0.2)  # of coordinates with another scale, for ReLU
     assert joint.detection_limit == pytest.approx(one.detection_limit, rel=0.2)  # of units drawn alike
 
@@ -160,3 +160,48 @@ def test_directions_in_which_outputs_depend_on_each_other_say_nothing(share, ran
     for half, square in zip(columns.inverse_roots(np.array([0, 1])), (4.0, 9.0), strict=True):
         wanted = R @ np.diag([(rank == 2) / (7.0 * share), 1 / 7.0]) @ R.T / square
         np.testing.assert_allclose(half.T @ half, wanted, rtol=1e-5, atol=1e-9 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("leverage", [0.5, 1 - 1e-4, 1 - 2e-6, 1 - 1e-8, 1.0])
+def test_residuals_of_rows_that_decide_alone(leverage, seed):
+    """H of eigenvalues 0.3 and h along orthogonal outputs: 1 − h is 1e-6 at least, along that output alone."""
+    v, w = np.linalg.qr(np.random.default_rng(seed).normal(size=(2, 2)))[0]
+    white = np.stack([np.sqrt(leverage) * v, np.sqrt(0.3) * w], axis=1)[None]
+    r = np.array([[2.0, -3.0]])
+    largest, half, whole = _leverages(white, r)
+    left, (along, across) = max(1.0 - leverage, 1e-6), (r[0] @ v, r[0] @ w)
+    assert largest[0] == pytest.approx(leverage, rel=1e-12)
+    np.testing.assert_allclose(half[0], along / np.sqrt(left) * v + across / np.sqrt(0.7) * w, rtol=1e-5)
+    np.testing.assert_allclose(whole[0], along / left * v + across / 0.7 * w, rtol=1e-5)
+
+
+def test_the_size_of_all_weights_together_says_nothing(seed):
+    """Weights, and with them the covariance of the weighted errors, 2⁻⁶⁰ times as large."""
+    X, Y, w, rows, information = problem("tanh", True, "none", seed)
+    noise, stacked, rng = np.array([[0.8, -0.3], [-0.3, 2.5]]), information.stacked, np.random.default_rng
+    one = joint_lack_of_fit(rows, information, noise, rng=rng(seed))
+    light = samples.open(X, Y, sample_weight=2.0**-60 * w)
+    other = joint_lack_of_fit(light, StackedInformation.of(light, stacked), 2.0**-60 * noise, rng=rng(seed))
+    for name in ("p_value", "leverage", "influence"):
+        assert getattr(other, name) == pytest.approx(getattr(one, name), rel=1e-9), name
+    np.testing.assert_allclose(other.limits, one.limits, rtol=1e-9)
+    np.testing.assert_allclose(other.shifts, one.shifts, atol=1e-9 * np.abs(one.shifts).max())
+    np.testing.assert_allclose(other.splits, one.splits, atol=1e-9 * np.abs(one.splits).max())
+
+
+@pytest.mark.parametrize(("activation", "linear"), [("tanh", True), ("relu", False)])
+def test_what_is_left_of_columns_off_the_jacobian(activation, linear, seed):
+    """The least ‖ψ ⊗ e_o‖² of the outputs, by projection; beside a linear part nothing of inputs and the constant."""
+    X, _, w, rows, information = problem(activation, linear, "none", seed)
+    stacked, (n, m), root = information.stacked, (90, 2), np.sqrt(w)
+    rng = np.random.default_rng(seed)
+    units = [Network(rng.normal(size=(3, k)), np.ones(k), rng.normal(size=k), 0.0, activation) for k in (4, 1, 1)]
+    columns = StructureColumns.of(information, rows.fold(StackedProducts(stacked, tuple(units))), np.eye(2))
+    J = (root[:, None, None] * np.asarray(stacked.jacobian(X)[0])).reshape(n * m, -1)
+    left, sizes, _ = np.linalg.svd(J / np.linalg.norm(J, axis=0), full_matrices=False)
+    Q = left[:, sizes > 1e-6 * sizes[0]]
+    V = np.hstack([units[0].activation(X @ units[0].W + units[0].b), np.ones((n, 1)), X])
+    planted = np.array([np.kron((root * v)[:, None], np.eye(m)) for v in V.T])
+    expected = ((planted - Q @ (Q.T @ planted)) ** 2).sum(axis=1).min(axis=1)
+    np.testing.assert_allclose(columns.off(np.arange(8)), expected, rtol=1e-6, atol=1e-9 * (w @ V**2).max())
+    assert (expected[4:] < 1e-9 * (w @ V**2).max()).tolist() == [True] + 3 * [linear]

@@ -93,7 +93,8 @@ def beside(activation, m, seed):
 @pytest.mark.parametrize(("activation", "m"), [("tanh", 3), ("relu", 2)])
 def test_regions_are_fishers_ellipsoids(monkeypatch, activation, m, seed):
     """(√(q F) + the distance to the minimum)² C for both covariances; rows on a kink count within what chance gains."""
-    asked = []
+    asked, shares = [], []
+    monkeypatch.setattr(module, "_influence", lambda fit, share: shares.append(share) or _influence(fit, share))
 
     def spy(rows, reach, relative, cost, here, sizes, limit, numbers):
         asked.append((reach.regions, relative, cost, here, limit))
@@ -106,6 +107,7 @@ def test_regions_are_fishers_ellipsoids(monkeypatch, activation, m, seed):
     assert found.regions is not None, found.statements
     n, p, q, k = 400, stacked.size, stacked.inputs, 2
     assert p == k * (5 + m - (activation == "relu")) + m
+    assert shares == [pytest.approx(p / (n * m), rel=1e-12)]
     assert form.distance > 1e-3
     free = q + m - (activation == "relu")
     radius = np.sqrt(free * stats.f.ppf(1 - 1e-4, free, int(n - p / m))) + np.sqrt(form.distance)

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 import weightlift as wl
-from weightlift.certificate.joint import Sides
+from weightlift.certificate.joint import Sides, certify_joint
 from weightlift.certificate.joint_agreement import JointAgreement
+from weightlift.certificate.joint_statistical import NoisyCase
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.precision import Near, UnitBalls
 from weightlift.certificate.quantum import quantum_of
+from weightlift.refinement.variable_projection import Model
 
 EPS = np.finfo(float).eps
 
@@ -137,4 +139,30 @@ def test_the_detection_limit_is_twice_the_bound(seed):
     rounded = Y.astype(np.float32)
     found = quantum_of(wl.samples.open(X, rounded), truth)
     limit = wl.certify(truth, X, rounded, bias=True).evidence.detection_limit
-    assert limit == pytest.approx(2 * found.bound, rel=1e-6)
+    assert limit == pytest.approx(2 * found.bound, rel=1e-6, abs=0)
+
+
+def test_rivals_of_rounded_targets_are_sought_up_to_their_bound(monkeypatch, seed):
+    """Σ w (|r| + E)² of every output in its own size, less what the network leaves: what a rival may leave more."""
+    truth, X, Y = planted("tanh", seed)
+    Y = np.round(Y * [0.03, 1.0, 30.0], 9)
+    truth = replace(truth, a=truth.a * [0.03, 1.0, 30.0])
+    asked = []
+    monkeypatch.setattr(NoisyCase, "rivals", lambda self, claim, rng, margin: asked.append((self.form, margin)) or ())
+    w = np.random.default_rng(seed).uniform(0.5, 2.0, len(X))
+    rows = wl.samples.open(X, Y, sample_weight=w)
+    certify_joint(truth, rows, Model(True, False, False), rng=np.random.default_rng(0))
+    ((form, margin),) = asked
+    sizes, quantum = form.scaled.scale, quantum_of(rows, truth)
+    assert len(set(sizes)) == 3
+    more = quantum.squares - w @ (truth.predict(X) - Y) ** 2
+    assert margin == pytest.approx((more / sizes**2).sum(), rel=1e-6, abs=0)
+
+
+def test_an_output_that_is_zero_throughout_is_explained(seed):
+    """Neither residuals nor rounding errors: no rounding is needed beside that of the other output."""
+    truth, X, _ = planted("tanh", seed, m=2)
+    truth = replace(truth, a=truth.a * [1.0, 0.0], c=np.zeros(2))
+    found = quantum_of(wl.samples.open(X, truth.predict(X).astype(np.float32).astype(float)), truth)
+    assert "multiples" not in found.words
+    assert found.squares[1] == 0.0 < found.squares[0]

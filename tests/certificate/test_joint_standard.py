@@ -1,6 +1,7 @@
 """Neither the outputs' sizes nor the inputs' units matter."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -186,3 +187,18 @@ def test_zero_units_and_open_regions_have_no_size():
     assert relative_size(stacked, 0, np.stack([R, np.diag([1.0, 25.0, 0.25, 0.09])])) == pytest.approx(1.0)
     assert relative_size(stacked, 0, (R + np.diag([np.inf, 0.0, 0.0, 0.0]))[None]) == np.inf
     assert relative_size(stacked, 1, R[None]) == relative_size(stacked, 2, R[None]) == np.inf
+
+
+@pytest.mark.parametrize(("share", "counts"), [(1.5e-8, True), (0.6e-8, False)])
+def test_directions_without_variance_are_no_distance(monkeypatch, share, counts, seed):
+    """Four parameters, any two of correlation ρ: variances 1 + 3ρ along their sum and 1 − ρ across, below 1e-8 of it none."""
+    rho = 1.0 - 4.0 * share
+    correlations = np.full((4, 4), rho) + (1.0 - rho) * np.eye(4)
+    rng = np.random.default_rng(seed)
+    step, sizes = rng.normal(size=4), np.array([1e-3, 1.0, 50.0, 7.0])
+    C = correlations * np.outer(sizes, sizes)
+    monkeypatch.setattr(StandardForm, "noise", None)
+    known = SimpleNamespace(covariance=lambda noise: C, half_inverse=np.eye(4), gradient=step * sizes)
+    along = step.sum() ** 2 / 4
+    expected = along / (1.0 + 3.0 * rho) + counts * (step @ step - along) / (1.0 - rho)
+    assert StandardForm(None, None, None, None, known).distance == pytest.approx(expected, rel=1e-6)

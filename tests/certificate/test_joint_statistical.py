@@ -121,7 +121,7 @@ def case_of(activation, m, seed, *, linear=False):
     rng = np.random.default_rng(seed)
     truth = teacher(activation, m, linear)
     X, Y = noisy(truth, 150, seed)
-    w, Y = 3.0 * rng.uniform(0.5, 1.5, 150), Y * 4.0 ** np.arange(m)
+    w, Y = 3.0 * rng.uniform(0.5, 1.5, 150), Y * (4.0 ** np.arange(m) if m else 1.0)
     sizes = np.exp2(np.round(0.5 * np.log2(np.average(Y**2, axis=0, weights=w))))  # those that the fit is judged by
     model = Model(True, linear, True)
     near = variable_projection(
@@ -169,8 +169,8 @@ def test_proposals_and_the_combination_of_outputs_that_is_searched(monkeypatch, 
     u = draws.normal(size=2)
     u /= np.linalg.norm(u)
     ((rows, gauge, bar),) = asked
-    np.testing.assert_allclose(gauge.network.canonical().W, net.combined(u).canonical().W, rtol=1e-9)
     (left,), (whole,) = rows.blocks(150), case.form.rows.blocks(150)
+    np.testing.assert_allclose(gauge.network.predict(whole.X), net.combined(u).predict(whole.X), rtol=1e-9)
     np.testing.assert_allclose(left.y, whole.y @ u, rtol=1e-12)
     assert bar == Bar(pytest.approx(u @ information.squares @ u + 7.5, rel=1e-12), case.odds)
     assert findings == [note]
@@ -243,3 +243,16 @@ def test_rivals_are_better_elsewhere_or_the_same(monkeypatch, seed):
         assert [(s.topic, s.units) for s in failing] == ([(topic, units)] if topic else [])
         if topic is Topic.MINIMUM:
             assert (failing[0].number, failing[0].limit) == (square, own - 1.0)
+
+
+def test_a_rival_of_one_output_beside_a_linear_part_is_located(seed):
+    """A unit that is certified lies in its own region, and turned elsewhere it does not."""
+    case = case_of("relu", None, seed, linear=True)
+    claim = case.with_regions(case.with_statements())
+    claim = replace(claim, statements=(*claim.statements, module.of_finding(module.NONE)))
+    assert 1 in claim.certified_units
+    own = Stacked.of(claim.network, case.form.stacked.model).network
+    assert case._located(claim, own)[1]
+    W = own.W.copy()
+    W[:, 1] = W[::-1, 1]
+    assert not case._located(claim, replace(own, W=W))[1]

@@ -19,6 +19,7 @@ from weightlift.certificate.lack_of_fit import (
     Redraws,
     UnitSquares,
     _Columns,
+    _near,
     choose_units,
     lack_of_fit,
 )
@@ -174,14 +175,15 @@ def test_further_draws_are_those_of_as_many_passes(seed: int) -> None:
         np.testing.assert_allclose(drawn, alone, rtol=1e-9)
 
 
+@pytest.mark.parametrize("length", [1e-2, 1.0, 1e2])
 @pytest.mark.parametrize("bias", [False, True])
-def test_units_that_look_for_more_stand_where_the_rows_do(bias: bool, seed: int) -> None:
+def test_units_that_look_for_more_stand_where_the_rows_do(bias: bool, length: float, seed: int) -> None:
     """Inputs off centre and of unequal sizes: in the whitened inputs every unit is as long as one of the network's, nearly
     parallel ones are turned by the given angles and have their unit's mean, and the others' means are within the units'."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((300, 3)) @ rng.standard_normal((3, 3)) * [1.0, 20.0, 0.1] + [3.0, -50.0, 0.4]
     w = rng.uniform(0.2, 2.0, 300)
-    net = Network(rng.standard_normal((3, 2)) / [[1.0], [20.0], [0.1]], [1.0, -0.5], bias * rng.standard_normal(2))
+    net = Network(length * rng.standard_normal((3, 2)) / [[1.0], [20.0], [0.1]], [1.0, -0.5], bias * rng.standard_normal(2))
     gauge = Gauge.of(net, bias=bias, offset=False)
     rows = samples.open(X, net.predict(X), sample_weight=w)
     mean = w @ X / w.sum()
@@ -255,7 +257,7 @@ def test_p_values_near_the_level_are_drawn_again(limits: Callable[..., None], mo
     for redrawn, draws in (((0.002, 0.04), 511), ((0.0, 1.1), 511 * 8), ((0.0, 0.0019), 511), ((0.0019, 0.002), 511 * 8)):
         limits("weightlift.certificate.lack_of_fit", redrawn=redrawn)
         found = lack_of_fit(source, information, 300.0, rng=np.random.default_rng(0))
-        assert found.p_value == pytest.approx(1 / (1 + draws), rel=1e-12)
+        assert found.p_value == pytest.approx(1 / (1 + draws), rel=1e-12, abs=0)
     assert [len(set(keys)) for keys in seeds] == [7, 7]  # no group twice
 
 
@@ -321,3 +323,41 @@ def test_sums_of_parts_of_the_rows_are_those_of_all(seed: int) -> None:
     for one, other in (parts, parts[::-1]):
         for value, wanted in zip(products.merge(products(one), products(other)), products(whole), strict=True):
             np.testing.assert_allclose(value, wanted, rtol=1e-9, atol=1e-9)
+
+
+def test_the_size_of_all_weights_together_says_nothing(seed: int) -> None:
+    """Weights 2⁻⁶⁰ times as large: the same p-value, limits and shifts, whatever is compared with a size of its own."""
+    truth, X, y = relu(seed, n=120)
+    w = np.random.default_rng(seed).uniform(0.5, 2.0, 120)
+    gauge = Gauge.of(fitted(truth, X, y, weight=w), bias=True, offset=False)
+    sources = [samples.open(X, y, sample_weight=2.0**power * w) for power in (0, -60)]
+    one, other = (lack_of_fit(s, Information.of(s, gauge), 120, rng=np.random.default_rng(seed)) for s in sources)
+    for name in ("p_value", "detection_limit", "leverage", "influence", "kurtosis"):
+        assert getattr(other, name) == pytest.approx(getattr(one, name), rel=1e-9), name
+    assert 0.0 < one.detection_limit < np.inf
+    np.testing.assert_allclose(other.shifts, one.shifts, atol=1e-9 * np.abs(one.shifts).max())
+    np.testing.assert_allclose(other.splits, one.splits, atol=1e-9 * np.abs(one.splits).max())
+
+
+@pytest.mark.parametrize(("spread", "seen"), [(1e-5, True), (1e-7, False)])
+def test_units_look_along_inputs_that_vary_beside_the_widest(spread: float, seen: bool, seed: int) -> None:
+    """A variance below 1e-12 of the largest is none, whatever it is beside the others: nothing looks along it."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((200, 3)) * [1.0, 1e-3, spread]
+    net = Network(rng.standard_normal((3, 2)) / [[1.0], [1e-3], [1.0]], [1.0, -1.0], [0.3, 0.1], 0.0, "tanh")
+    units = choose_units(samples.open(X, net.predict(X)), Gauge.of(net, bias=True, offset=False), rng)
+    for network in units:
+        along = spread * np.abs(network.W[2])
+        assert along.max() > 0.1 if seen else along.max() < 1e-3
+
+
+def test_units_are_turned_towards_a_direction(seed: int) -> None:
+    """By θ in the plane of both: ⟨u, v⟩ = cos θ, and with ⟨u, d⟩ = cos γ the direction is γ − θ away."""
+    rng = np.random.default_rng(seed)
+    own, directions = rng.standard_normal((4, 2)), rng.standard_normal((4, 2 * len(ANGLES)))
+    own, directions = own / np.linalg.norm(own, axis=0), directions / np.linalg.norm(directions, axis=0)
+    found = _near(own, directions)
+    before, angles = np.repeat(own, len(ANGLES), axis=1), np.tile(ANGLES, 2)
+    gamma = np.arccos((before * directions).sum(axis=0))
+    np.testing.assert_allclose((found * before).sum(axis=0), np.cos(angles), rtol=1e-9)
+    np.testing.assert_allclose((found * directions).sum(axis=0), np.cos(gamma - angles), rtol=1e-6)

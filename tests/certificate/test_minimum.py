@@ -96,14 +96,15 @@ def test_the_least_subgradient_by_trying_all_slopes(seed: int) -> None:
     assert valley == [[True, False], [False, True], [True, True]][seed]
 
 
-def test_a_row_is_on_a_kink_up_to_a_thousand_roundings(seed: int) -> None:
+@pytest.mark.parametrize("b", [0.0, 4e3, -4e3])
+def test_a_row_is_on_a_kink_up_to_a_thousand_roundings(b: float, seed: int) -> None:
     """|z − kink| at most 1e-12 of |x|ᵀ|w| + |b|, whatever z itself is."""
     rng = np.random.default_rng(seed)
     X = 1e3 * rng.standard_normal((6, 2))
     w = rng.standard_normal(2)
-    X[:, 1] = -X[:, 0] * w[0] / w[1]
-    X[:, 1] += 1e-12 * (np.abs(X) @ np.abs(w)) * np.array([0.5, -0.5, 2.0, -2.0, 1e3, 0.1]) / w[1]
-    net = Network(w[:, None])
+    X[:, 1] = -(X[:, 0] * w[0] + b) / w[1]
+    X[:, 1] += 1e-12 * (np.abs(X) @ np.abs(w) + abs(b)) * np.array([0.5, -0.5, 2.0, -2.0, 1e3, 0.1]) / w[1]
+    net = Network(w[:, None], b=[b])
     source = samples.open(X, net.predict(X) + 1.0)
     units, rows, _ = source.fold(OnKinks(Gauge.of(net, bias=False, offset=False)))
     assert units.tolist() == [0, 0, 0]

@@ -88,7 +88,7 @@ def test_regions_are_fishers_ellipsoids(weight: float, seed: int) -> None:
     n, p, q = len(X), gauge.size, gauge.unit_size
     r = fit.predict(X) - y
     assert found.noise_std == pytest.approx(np.sqrt((r**2).sum() / (n - p)), rel=1e-9)
-    assert found.variance == pytest.approx(weight * found.noise_std**2, rel=1e-9)
+    assert found.variance == pytest.approx(weight * found.noise_std**2, rel=1e-9, abs=0)
     assert found.regions is not None
     radius = q * stats.f.ppf(1 - 1e-4, q, n - p)
     gradient = information.gradient @ information.inverse @ information.gradient / found.variance
@@ -263,3 +263,14 @@ def test_regions_up_to_five_quarters_of_a_unit() -> None:
     for sizes, units in (([1.24, 0.3], ()), ([1.26, 0.3], (0,)), ([0.2, np.inf], (1,))):
         found = _precision(np.array(sizes), 0.1)
         assert (found.units, found.holds, found.number, found.limit) == (units, not units, max(sizes), 1.25)
+
+
+def test_shifts_without_bound_keep_their_direction() -> None:
+    """A probe that moves one coordinate up as far as it moves the other down: they are unbounded together, their sum is not."""
+    net = Network([[1.0], [1.0]], [1.0], activation="tanh")
+    gauge = Gauge.of(net, bias=False, offset=False)
+    shifts = np.array([[np.inf], [-np.inf], [0.0]])
+    fit = LackOfFit(0.5, 1.0, shifts, np.zeros((3, 1, 1)), 0.1, 0.1, 0.0, np.eye(3))
+    region = _wide(gauge, 0, 1e-4 * np.eye(3), fit)
+    assert np.array([1.0, -1.0, 0.0]) @ region @ [1.0, -1.0, 0.0] > 1e150
+    assert abs(np.array([1.0, 1.0, 0.0]) @ region @ [1.0, 1.0, 0.0]) < 1e-9 * region[0, 0]

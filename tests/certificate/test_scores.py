@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -115,3 +117,24 @@ def test_what_a_row_of_leverage_one_leaves() -> None:
     rows = WhiteRows.of(next(iter(source.blocks(40))), gauge, Information.of(source, gauge).half_inverse)
     h = np.append(1.0 - 1e-6, X[1:, 0] ** 2 / (X[:, 0] @ X[:, 0]))
     np.testing.assert_allclose(rows.left, 1 - h, rtol=1e-9)
+
+
+def test_rows_that_decide_and_shared_leverages_of_parts_are_those_of_all(seed: int) -> None:
+    """Rows above a limit one after the other, and the leverages of an input's copies together, whichever part they are in."""
+    rng = np.random.default_rng(seed)
+    net = teachers.biased(3, 2, bias=0.3, activation="tanh", rng=seed)
+    X = rng.standard_normal((40, 3))
+    X[[5, 30]] *= 9.0
+    X[[12, 25, 35]] = X[5]
+    source, gauge = samples.open(X, net.predict(X)), Gauge.of(net, bias=True, offset=False)
+    L = Information.of(source, gauge).half_inverse
+    (whole,) = source.blocks(40)
+    parts = [replace(whole, X=X[at], y=whole.y[at]) for at in (slice(0, 20), slice(20, 40))]
+    deciding, shared = DecidingRows(gauge, L, 0.4), SharedLeverages(gauge, L)
+    (every,) = deciding(whole)
+    assert 0 < len(deciding(parts[0])[0]) < len(every) < 40
+    for one, other in (parts, parts[::-1]):
+        (merged,) = deciding.merge(deciding(one), deciding(other))
+        np.testing.assert_allclose(merged.T @ merged, every.T @ every, rtol=1e-9, atol=1e-12)
+        for value, wanted in zip(shared.merge(shared(one), shared(other)), shared(whole), strict=True):
+            np.testing.assert_allclose(value, wanted, rtol=1e-9)

@@ -132,7 +132,7 @@ def test_the_bound_is_the_sum_of_its_terms(name: str, seed: int) -> None:
                 at = [z - width, z + width] + ([-z - width, -z + width] if reflected else [])
                 height = max(abs(phi(z)), abs(phi(-z))) if reflected else abs(phi(z))
                 total += abs(net.a[i]) * (4 * max(abs(slope(t)) for t in at) * size + 7 * height)
-            assert B[row] == pytest.approx(2 * np.finfo(float).eps * total, rel=1e-9)
+            assert B[row] == pytest.approx(2 * np.finfo(float).eps * total, rel=1e-9, abs=0)
     nothing = Network(np.zeros((2, 1)), [1.0], activation="tanh")
     assert (bound(nothing, np.zeros((3, 2)), np.zeros(3)) > 0).all()
 
@@ -162,7 +162,7 @@ def test_the_bound_minds_both_sides_of_a_kink_that_rounding_may_cross(left: floa
         (bent(left), 3 * 2 * max(1.0, left) * (abs(z) + shift) * size),
     ):
         found = bound(Network([[1.0]], [1.0], [b], 0.0, activation), one, np.zeros(1))
-        assert found[0] == pytest.approx(2 * eps * expected, rel=1e-12)
+        assert found[0] == pytest.approx(2 * eps * expected, rel=1e-12, abs=0)
 
 
 def test_sums_of_residuals_beside_their_bounds(seed: int) -> None:

@@ -74,3 +74,48 @@ def test_targets_lose_no_bit():
     block = next(wl.samples.open(X, Y * sizes).map(scaled).blocks(len(X)))
     assert np.array_equal(block.y * scaled.scale, Y * sizes)
     assert np.all((block.y.std(axis=0) > 0.7) & (block.y.std(axis=0) < 1.5))
+
+
+def test_sums_of_weights_and_targets():
+    """(Σ w)²/Σ w² effective rows, those of positive weight counted, and Σ w y² of every output."""
+    stacked, X, Y, rng = fitted("tanh", 3, False)
+    w = rng.uniform(0.5, 2.0, size=len(X))
+    w[:7] = 0.0
+    known = StackedInformation.of(wl.samples.open(X, Y, sample_weight=w), stacked)
+    assert known.effective == pytest.approx(w.sum() ** 2 / (w @ w), rel=1e-12)
+    assert (known.rows, known.total) == (33, pytest.approx(w.sum(), rel=1e-12))
+    np.testing.assert_allclose(known.target, w @ Y**2, rtol=1e-12)
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+def test_the_condition_is_that_of_columns_of_length_one(activation):
+    """For homogeneous φ with t tᵀ of every unit's (w, b) in these columns' sizes, t of length one: what no value depends on."""
+    stacked, X, Y, _ = fitted(activation, 2, True)
+    X = X * [0.1, 1.0, 3.0]
+    J = np.asarray(stacked.jacobian(X)[0]).reshape(-1, stacked.full)
+    length = np.linalg.norm(J, axis=0)
+    H = (J / length).T @ (J / length)
+    for i in range(2 if activation == "relu" else 0):
+        at = stacked.coordinates(i)[: stacked.inputs]
+        t = np.zeros(stacked.full)
+        t[at] = stacked.hidden[:, i] * length[at]
+        H += np.outer(t, t) / (t @ t)
+    known = StackedInformation.of(wl.samples.open(X, Y), stacked)
+    assert known.condition == pytest.approx(np.linalg.cond(H), rel=1e-6)
+
+
+def test_directions_are_determined_beside_the_largest_eigenvalue():
+    """Of the eigenvalues 3e-11 · (1 ∓ 0.1), 1e-2, 1 … 1 and 3 all but the first: 3/10¹¹, whatever the others are."""
+    stacked, X, Y, rng = fitted("tanh", 3, False)
+    known = StackedInformation.of(wl.samples.open(X, Y), stacked)
+    values = np.concatenate([[2.7e-11, 3.3e-11, 1e-2], np.ones(stacked.full - 4), [3.0]])
+    vectors, scale = np.linalg.qr(rng.normal(size=(stacked.full, stacked.full)))[0], rng.uniform(0.5, 2.0, stacked.full)
+    known.__dict__["_spectrum"] = values, vectors, scale
+    assert known.condition == pytest.approx(3.0 / 2.7e-11, rel=1e-12)
+    wanted = scale[:, None] * vectors[:, 1:] / np.sqrt(values[1:])
+    np.testing.assert_allclose(known.half_inverse @ known.half_inverse.T, wanted @ wanted.T, rtol=1e-9, atol=1e-3)
+    mass = [vectors[stacked.coordinates(i), 0] @ vectors[stacked.coordinates(i), 0] for i in range(2)]
+    share = (mass[0] + mass[1]) / 2
+    assert known.weak(share) == (int(mass[1] > mass[0]),)
+    known.__dict__["_spectrum"] = np.append([-1e-17, 1e-9], values[2:]), vectors, scale
+    assert known.condition == np.inf

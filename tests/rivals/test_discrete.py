@@ -459,3 +459,19 @@ def test_places_are_open_where_regions_meet(activation, turned: bool) -> None:
         assert near.units == (0, 1)
         assert (near.number, near.limit) == (pytest.approx(s / np.sqrt(1.41), rel=1e-9), 0.2)
         assert found(0.0, 0.2 * 1.1 * np.sqrt(1.41)) is not None
+
+
+@pytest.mark.parametrize("weight", [1e-3, 1.0, 1e3])
+def test_what_a_level_alone_determines_does_not_hang_on_output_weights(weight: float, seed: int) -> None:
+    """Six copies of a row, at which the first unit is saturated, tell the second's weight along the column; the five rows of
+    another level alone tell the first's."""
+    rng = np.random.default_rng(seed)
+    net = wl.Network(np.array([[1.0, -0.4], [0.3, 0.9], [0.7, -0.5]]), [1.0, weight], activation="tanh")
+    X = np.column_stack([rng.standard_normal((120, 2)), np.zeros(120)])
+    X[:11, 2] = np.repeat([1.0, 2.0], [5, 6])
+    X[:5, :2] *= 0.3
+    X[5:11, :2] = np.linalg.solve(net.W[:2].T, np.array([5.0, 0.1]) - 2.0 * net.W[2])  # z = (5, 0.1)
+    known = Information.of(wl.samples.open(X, net.predict(X)), Gauge.of(net, bias=False, offset=False))
+    found = few_rows(X, known, np.array([False, False, True]))
+    assert found is not None
+    assert (found.number, found.limit, found.units) == (5.0, 9.0, (0,))

@@ -381,3 +381,11 @@ def test_units_that_meet_at_a_row_are_no_others(seed: int) -> None:
     gap = zs[:, 0] - zs[:, 1]
     x[7] = 100.0 * (x[7] - gap * (x[7] @ gap) / (gap @ gap))  # the longest row is the first that is chosen
     assert not another(x, x @ zs)
+
+
+def test_what_vanishes_does_beside_the_largest_singular_value(seed: int) -> None:
+    """Four columns of length one with the singular values 2, 1e-3, 1.5e-9 and 0.3e-9: up to 2e-9 they count as zero."""
+    H = np.array([[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]]) / 2
+    Q = np.linalg.qr(np.random.default_rng(seed).standard_normal((40, 4)))[0]
+    found = vanishing(Q * [2.0, 1e-3, 1.5e-9, 0.3e-9] @ H, 1)
+    np.testing.assert_allclose(found.T @ found, H[2:].T @ H[2:], atol=1e-5)

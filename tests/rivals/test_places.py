@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +18,8 @@ from weightlift import samples
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
 from weightlift.refinement.gauss_newton import gauss_newton
-from weightlift.rivals.places import Group, Order, _groups, _orders, places_near
+from weightlift.rivals import places
+from weightlift.rivals.places import Group, Order, _functions, _groups, _orders, places_near
 
 
 def noisy_pair(planted, activation: str, seed: int, noise: float = 1e-3):
@@ -338,3 +341,44 @@ def test_what_units_have_in_common_need_not_be_known_better_than_rounding() -> N
     columns = np.array([False, True])
     assert [group.units for group in _groups(known, columns, 1.01e6)] == [(0, 1)]
     assert not list(_groups(known, columns, 0.9e6))
+
+
+@pytest.mark.parametrize("m", range(1, 31))
+def test_of_so_many_functions_all_sets_are_few(m: int) -> None:
+    """The most of 24 with 2,024 sets of m at most; one more than m in any case, of which there are m + 1 sets."""
+    assert _functions(m) == max(e for e in range(1, 32) if e == m + 1 or (e <= 24 and math.comb(e, m) <= 2024))
+
+
+def test_networks_in_other_places_come_by_what_they_leave(monkeypatch: pytest.MonkeyPatch, limits: Callable[..., None]) -> None:
+    """Those that leave a hundred margins at most and have moved by more than a tenth of one, the least first, so many."""
+    lefts = {(0, 1): 41.0, (0, 2): 200.5, (1, 2): 3.0, (2, 3): 199.5, (1, 3): 17.0, (0, 3): 5.0}
+    moved = {(1, 3): 0.19, (0, 3): 0.21}
+
+    def group(units: tuple[int, ...]) -> SimpleNamespace:
+        return SimpleNamespace(
+            units=units,
+            at=np.array([0, 1]),
+            differing=lambda X, columns: [(np.array([True]), 0)],
+            alike=lambda differ: np.zeros((0, 2)),
+            solved=lambda equations: (lefts[units], np.zeros(4)),
+            moved=lambda there, here: moved.get(units, 1.0),
+            network=lambda theta, there: units,
+        )
+
+    order = SimpleNamespace(equations=lambda: np.zeros((0, 2)), exchanged=lambda units: units)
+    monkeypatch.setattr(places, "_groups", lambda *_: map(group, lefts))
+    monkeypatch.setattr(places, "_orders", lambda *_: [order])
+    wanted = [(1, 2), (0, 3), (0, 1), (2, 3)]
+    assert places_near(np.zeros((1, 1)), None, np.array([True]), 2.0) == [(units, units) for units in wanted]
+    limits("weightlift.rivals.places", patterns=2)
+    assert places_near(np.zeros((1, 1)), None, np.array([True]), 2.0) == [(units, units) for units in wanted[:2]]
+
+
+@pytest.mark.parametrize(("gap", "rank"), [(1.5e-9, 1), (2.1e-9, 2), (1e-7, 2)])  # singular values √2 and 0.79 gaps
+def test_places_that_hardly_differ_beside_their_size_ask_for_a_constant(gap: float, rank: int) -> None:
+    """Four places in a row: what is affine along it leaves four equations less two, and one more where it is a point."""
+    known, _ = drawn("tanh", np.random.default_rng(0), 2)
+    group = Group(known, (0, 1), np.ones((2, 5)), False)
+    here = np.column_stack([1.0 + gap * np.arange(4), np.ones(4)])
+    order = Order(group, np.array([False, True, False]), here, np.tile([0, 1], (4, 1)), np.ones((4, 2)))
+    assert len(order.equations()) == 2 * (4 - rank)

@@ -18,8 +18,16 @@ from weightlift.identifiability import reflect
 from weightlift.network import Network
 from weightlift.refinement.gauss_newton import gauss_newton
 from weightlift.risk import Students
-from weightlift.rivals import Outcome
-from weightlift.rivals.reflected import ReflectionProducts, _nearest, _starts, _suspects, same_function, small_sums
+from weightlift.rivals import Bar, Outcome
+from weightlift.rivals.reflected import (
+    ReflectionProducts,
+    _nearest,
+    _starts,
+    _suspects,
+    reflected_below,
+    same_function,
+    small_sums,
+)
 
 
 def test_a_nearly_linear_sigmoid_unit_takes_up_the_constant_of_anothers_reflection(seed: int) -> None:
@@ -224,3 +232,26 @@ def test_noise_beside_two_opposite_units() -> None:
     for net in (one, start):
         fit = gauss_newton(samples.open(X, y), net, free="Wa", iterations=200, tol=1e-12).network
         assert not wl.certify(fit, X, y, bias=False, offset=False).certified_units
+
+
+@pytest.mark.parametrize("activation", ["relu", "leaky_relu", "softplus", "tanh", "sigmoid"])
+def test_what_a_linear_unit_takes_up_of_another_s_reflection_is_below_the_bar(activation: str, seed: int) -> None:
+    """With c free, b = 25 makes the second unit linear on the rows, which moves as the first one's reflection asks.
+
+    Where φ(−z) = ±φ(z) + constant there is no change to take up, and none is looked for.
+    """
+    rng = np.random.default_rng(seed)
+    net = wl.Network(rng.standard_normal((3, 2)), [1.0, 1.0], [0.1, 25.0], 0.2, activation)
+    X = rng.standard_normal((200, 3))
+    source, gauge = samples.open(X, net.predict(X) + 1e-3 * rng.standard_normal(200)), Gauge.of(net, bias=True, offset=True)
+    ceiling = 400 * 1e-6
+    found = reflected_below(source, gauge, Bar(ceiling))
+    if activation in ("tanh", "sigmoid"):
+        assert found is None
+        return
+    assert found is not None
+    assert found.patterns is not None
+    for pattern, rival in zip(found.patterns, found.rivals, strict=True):
+        assert np.sum((rival.predict(X) - net.predict(X)) ** 2) <= 4 * ceiling
+        assert pattern.any()
+        assert not rival.equivalent(net, 1e-3)

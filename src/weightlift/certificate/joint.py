@@ -232,7 +232,7 @@ def _equations(network: Network, model: Model, X: np.ndarray, needed: int, rng: 
     """The rank on the rows of the linear part and of random units at the network's scale, up to the number needed."""
     gauge = Gauge.of(replace(network.output(0), V=None), bias=model.bias, offset=False)
     batches = [random_units(X, gauge, rng) for _ in range(needed // RIVALS.features + 1)]
-    F = np.hstack([model.beside(X), *(units.activation(X @ units.W + units.b) * units.a for units in batches)])
+    F = np.hstack([model.beside(X), *(units.activation(X @ units.W + units.b) for units in batches)])
     F = F / np.maximum(np.linalg.norm(F, axis=0), np.finfo(float).tiny)
     return int(np.linalg.matrix_rank(F, tol=RIVALS.flat * math.sqrt(F.shape[1])))
 

@@ -55,7 +55,7 @@ class Residuals:
         return count, *top, xp.sum(squares, axis=0)
 
     def merge(self, left: Sums, right: Sums) -> Sums:
-        xp = array_namespace(left[1])
+        xp = array_namespace(*left)
         return left[0] + right[0], xp.maximum(left[1], right[1]), xp.maximum(left[2], right[2]), left[3] + right[3]
 
 

@@ -73,7 +73,7 @@ def joint_lack_of_fit(
     statistic = float(np.linalg.norm(halves @ found[:, :, None], axis=(1, 2)).max(initial=0.0))
     reached = np.sort(np.linalg.norm(halves @ draws, axis=1).max(axis=0, initial=0.0))
     p_value = (1 + int((reached >= statistic).sum())) / (1 + LIMITS.flips)
-    critical = float(reached[-max(1, int(LIMITS.level * (1 + LIMITS.flips)))]) + LIMITS.power
+    critical = float(reached[-int(LIMITS.level * (1 + LIMITS.flips))]) + LIMITS.power
 
     lengths = np.sqrt(np.diagonal(sums[2])[n_columns:])
     pairs = [(n_columns + v, np.eye(m)[o]) for v in range(g) for o in range(m)]
@@ -222,7 +222,7 @@ class JointFlips:
         )
 
     def merge(self, left: Sums, right: Sums) -> Sums:
-        xp = array_namespace(left[0])
+        xp = array_namespace(*left)
         sums = [a + b for a, b in zip(left, right, strict=True)]
         return *sums[:5], xp.concat([xp.maximum(left[5][:3], right[5][:3]), sums[5][3:]])
 
@@ -231,7 +231,7 @@ def _leverages(white: Array, r: Array) -> tuple[Array, Array, Array]:
     """The largest eigenvalue of each row's H = √w JL (√w JL)ᵀ, and (I − H)^{-½} r, (I − H)⁻¹ r (rows, m)."""
     xp = array_namespace(white)
     values, vectors = xp.linalg.eigh(xp.matmul(white, xp.matrix_transpose(white)))
-    left = 1.0 - xp.where(values < LARGEST_LEVERAGE, values, LARGEST_LEVERAGE + 0.0 * values)
+    left = 1.0 - xp.where(values < LARGEST_LEVERAGE, values, xp.full_like(values, LARGEST_LEVERAGE))
     along = xp.matmul(xp.matrix_transpose(vectors), r[:, :, None])[:, :, 0]
     half, whole = (xp.matmul(vectors, (along / v)[:, :, None])[:, :, 0] for v in (xp.sqrt(left), left))
     return values[:, -1], half, whole

@@ -2,7 +2,7 @@
 
 The same as `noise` asks of one output, for the stacked Jacobian [evidence.stacked]:
 
-    rows            effective ones: 3 p + 30 equations, and three times the rows that m outputs need at least, and 30
+    rows            effective ones: three times those that m outputs need at least, and 30; so 3 p + 30 equations too
     minimum         the distance to the minimum of Σ w ‖r/s‖², s the outputs' sizes [joint_standard], in standard errors
     influence       no row decides alone
     structure       `joint_lack_of_fit`, over all outputs
@@ -86,13 +86,13 @@ def examine_joint_noise(form: StandardForm, rng: np.random.Generator) -> JointNo
 
 
 def _enough(stacked: Stacked, rows: float) -> Statement:
-    """Equations for the parameters, and rows for the outputs."""
+    """Rows for the outputs; their equations are then three times the parameters and 30, too."""
     net, model = stacked.network, stacked.model
     m = net.n_outputs
     sizes = net.n_inputs, net.n_units, m
     least = rows_needed(*sizes, net.activation, bias=model.bias, linear=model.linear, offset=model.offset)
     times, plus = LIMITS.noisy_rows
-    needed = max(math.ceil((times * stacked.size + plus) / m), times * least + plus)
+    needed = times * least + plus
     sentence = (
         f"{rows:.0f} effective rows of {m} output{'s' * (m > 1)} for {stacked.size} parameters."
         if rows >= needed

@@ -104,7 +104,8 @@ class NoisyCase:
         """Hidden layers to be refitted, and findings that need no refit."""
         net, model = self.form.stacked.network, self.form.stacked.model
         u = rng.normal(size=net.n_outputs)
-        one = net.combined(u / np.linalg.norm(u))
+        u = u / np.linalg.norm(u)
+        one = net.combined(u)
         gauge = Gauge.of(replace(one, V=None), bias=model.bias, offset=model.offset)
         signs = [np.ones(net.n_units)]
         if net.activation.reflection is not None and not net.turns:
@@ -119,8 +120,8 @@ class NoisyCase:
             findings = of_few_rows(some_inputs(self.form.rows), gauge, noisy=True)
         else:
             findings = []
-            combined = self.form.rows.map(CombinedTargets(net, u / np.linalg.norm(u)))
-            bar = Bar(float(u @ self.form.information.squares @ u / (u @ u)) + margin, self.odds)
+            combined = self.form.rows.map(CombinedTargets(net, u))
+            bar = Bar(float(u @ self.form.information.squares @ u) + margin, self.odds)
             for finding in examine_noisy(combined, gauge, bar):
                 layers += [(rival.W, rival.b) for rival in finding.rivals]
                 findings += [finding] if not finding.rivals else []

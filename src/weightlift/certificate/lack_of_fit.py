@@ -68,7 +68,7 @@ def lack_of_fit(samples: Samples, information: Information, n_rows: float, *, rn
         p_value = (1 + int((draws >= statistic).sum())) / (1 + len(draws))
     leverage, outlier, fourth, square = columns.numbers
     noise = math.sqrt(square / max(n_rows - gauge.size, 1.0))
-    critical = float(np.sort(draws)[-max(1, int(LIMITS.level * (1 + len(draws))))]) + LIMITS.power * noise
+    critical = float(np.sort(draws)[-int(LIMITS.level * (1 + len(draws)))]) + LIMITS.power * noise
     seen, lengths = columns.seen(), np.sqrt(columns.squares[len(columns.cross) :])
     amounts = np.where(seen > 0, critical / np.where(seen > 0, seen, 1.0), np.inf)  # of each probe, as it is
     sizes = np.sqrt(to_numpy(samples.fold(UnitSquares(gauge))[0]))
@@ -188,7 +188,7 @@ class FitProducts:
         )
 
     def merge(self, left: Sums, right: Sums) -> Sums:
-        xp = array_namespace(left[0])
+        xp = array_namespace(*left)
         *sums, numbers = (a + b for a, b in zip(left, right, strict=True))
         return *sums, xp.concat([xp.maximum(left[-1][:2], right[-1][:2]), numbers[2:]])
 

@@ -45,7 +45,7 @@ class WhiteRows:
         J = gauge.jacobian(X, z, students)
         white = matmul_upper(J if block.w is None else root[:, None] * J, half_inverse)
         leverage = xp.sum(white**2, axis=1)
-        left = 1.0 - xp.where(leverage < LARGEST_LEVERAGE, leverage, LARGEST_LEVERAGE + 0.0 * leverage)
+        left = 1.0 - xp.where(leverage < LARGEST_LEVERAGE, leverage, xp.full_like(leverage, LARGEST_LEVERAGE))
         return cls(root, r, white, leverage, left)
 
 

@@ -71,7 +71,7 @@ class Agreement:
         )
 
     def merge(self, left: Sums, right: Sums) -> Sums:
-        xp = array_namespace(left[0])
+        xp = array_namespace(*left)
         maxima = tuple(xp.maximum(a, b) for a, b in zip(left[:3], right[:3], strict=True))
         return maxima + tuple(a + b for a, b in zip(left[3:], right[3:], strict=True))
 

@@ -199,7 +199,7 @@ class Order:
             C = np.zeros((beyond.shape[1], m * q))
             for i in range(m):
                 C[:, i * q + self.coordinates] = beyond.T @ (self.here * (self.signs[:, f] * (self.taken[:, f] == i))[:, None])
-            blocks.append(np.linalg.qr(C, mode="r") if len(C) > m * q else C)
+            blocks.append(np.linalg.qr(C, mode="r"))  # as many equations as unknowns at most
         return np.vstack(blocks)
 
     def depends_on(self, column: int) -> bool:
@@ -230,8 +230,7 @@ def _orders(X: np.ndarray, group: Group, differ: np.ndarray, last: int) -> Itera
     choice = np.array(list(itertools.product(range(values.shape[1]), repeat=len(basis))))
     U = here @ (np.linalg.pinv(here[basis]) @ values[basis[:, None], choice.T])  # (P, choices)
     gaps = np.abs(U[:, :, None] - values[:, None, :]).min(axis=2).max(axis=0)
-    few = [e for e in range(m + 1, LIMITS.extras + 1) if math.comb(e, m) <= LIMITS.sets_of_functions]
-    kept = np.argsort(gaps, kind="stable")[: max(few, default=m + 1)]
+    kept = np.argsort(gaps, kind="stable")[: _functions(m)]
     sets = np.array(list(itertools.combinations(range(len(kept)), m)))
     if not len(sets):
         return
@@ -251,3 +250,11 @@ def _orders(X: np.ndarray, group: Group, differ: np.ndarray, last: int) -> Itera
         if name not in told and order.depends_on(last):
             told.add(name)
             yield order
+
+
+def _functions(m: int) -> int:
+    """Functions of which all sets of m are looked at."""
+    count = m + 1
+    while count < LIMITS.extras and math.comb(count + 1, m) <= LIMITS.sets_of_functions:
+        count += 1
+    return count
