@@ -270,6 +270,45 @@ def _on_few(rng: np.random.Generator, n: int, d: int, *, scans: bool) -> np.ndar
     return Z
 
 
+def linear_pairs(rng: np.random.Generator) -> Instance:
+    """Two opposite units of opposite sizes are linear, whichever they are, and undo the reflection of some others."""
+    activation = str(rng.choice(["softplus", "gelu", "silu", "relu", "leaky_relu"]))
+    d, k, bias = int(rng.integers(1, 5)), int(rng.integers(1, 4)), bool(rng.integers(2))
+    W, w, a, size = rng.standard_normal((d, k)), rng.standard_normal(d), rng.choice([-1.0, 1.0], k), rng.uniform(0.5, 1.5)
+    b, shift, flips = rng.standard_normal(k) * bias, rng.standard_normal() * bias, rng.random(k) < 0.6
+    nets = []
+    for turned in (np.zeros(k, dtype=bool), flips | (np.arange(k) == 0)):
+        u, t = w + W[:, turned] @ a[turned] / size, shift + float(b[turned] @ a[turned]) / size
+        signs = np.where(turned, -1.0, 1.0)
+        pair = np.append(a, [size, -size])
+        nets.append(Network(np.column_stack([W * signs, u, -u]), pair, np.append(b * signs, [t, -t]), 0.0, activation))
+    X = rng.standard_normal((int(rng.choice([12, 40])) * (k + 2) * (d + 2), d))
+    return Instance(X, tuple(nets), options={"bias": bias})
+
+
+def spare_units(rng: np.random.Generator) -> Instance:
+    """Nearly doubled, cancelling or constant units beside one that may as well be two, 10⁻¹⁰ apart, or beside a faint one."""
+    activation = str(rng.choice(["tanh", "softplus", "erf", "silu", "relu"]))
+    d, k = int(rng.integers(1, 5)), int(rng.integers(1, 4))
+    X = rng.standard_normal((40 * (d + 2) * (k + 2), d))
+    W, a, b = rng.standard_normal((d, k)), rng.choice([-1.0, 1.0], k) * rng.uniform(0.5, 1.5, k), rng.uniform(-1, 1, k)
+    v, size, gap = rng.standard_normal(d), rng.uniform(0.2, 1.5), 10 ** rng.uniform(-14, -8)
+    pairs = ([v, (1.0 + gap) * v], [size, -size]), ([v, (1.0 + gap) * v], [size, size]), ([gap * v], [size])
+    more, sizes = pairs[int(rng.integers(3))]
+    fit = Network(np.column_stack([W, *more]), np.append(a, sizes), np.append(b, np.full(len(more), 0.3)), 0.0, activation)
+    e, part = 10 ** rng.uniform(-12, -9) * rng.standard_normal(d), rng.uniform(0.2, 0.8)
+    halves = [W[:, 0] + (1 - part) * e, W[:, 0] - part * e]
+    kept = slice(k, k + 1) if sizes[-1] > 0 and len(more) == 2 else slice(k, k)  # the double, as one unit
+    truth = Network(
+        np.column_stack([*halves, W[:, 1:], fit.W[:, kept]]),
+        np.concatenate([[part * a[0], (1 - part) * a[0]], a[1:], 2 * fit.a[kept]]),
+        np.concatenate([[b[0], b[0]], b[1:], fit.b[kept]]),
+        float(size * fit.activation(np.array(0.3))) if len(more) == 1 else 0.0,
+        activation,
+    )
+    return Instance(X, (truth, fit), "fits", {"bias": True, "offset": True})
+
+
 def held_out_copies(rng: np.random.Generator) -> Instance:
     """The held-out rows are fitted ones, in another order, copied, or those that a symmetry makes copies."""
     activation = str(rng.choice(["relu", "tanh", "softplus", "absolute"]))
@@ -669,6 +708,8 @@ CONSTRUCTIONS: dict[str, Callable[[np.random.Generator], Instance]] = {
         unsettled,
         flat_input,
         flat_outputs,
+        linear_pairs,
+        spare_units,
         held_out_copies,
         split,
         zero_set,

@@ -557,3 +557,17 @@ def test_separable_sides_at_any_size(size: float, seed: int) -> None:
     X = size * rng.standard_normal((60, 3))
     assert separable(X, X @ [1.0, 2.0, -1.0] > 0)
     assert not separable(X, X[:, 0] * X[:, 1] > 0)
+
+
+@pytest.mark.parametrize("activation", ["relu", "leaky_relu"])
+@pytest.mark.parametrize(("key", "which"), [(2, 1), (23, 1), (25, 0), (35, 0), (53, 0)])
+def test_two_units_that_are_linear_together_have_sides_that_no_list_holds(activation: str, key: int, which: int) -> None:
+    """a φ(z) − a φ(−z), with z another linear function where a unit is reflected: some rivals are found, not all of them."""
+    rng = np.random.default_rng(key)
+    W, w, _ = rng.standard_normal((2, 3)), rng.standard_normal(2), rng.standard_normal(4)
+    X, a, u = rng.standard_normal((240, 2)), [-1.0, 1.0, -1.0, 0.6, -0.6], w - W[:, 0] / 0.6
+    nets = [wl.Network(np.column_stack([s * W[:, 0], W[:, 1:], v, -v]), a, activation=activation) for s, v in ((1, w), (-1, u))]
+    np.testing.assert_allclose(nets[1].predict(X), nets[0].predict(X), atol=1e-12)
+    assert 0 not in wl.certify(nets[which], X, nets[0].predict(X), bias=False, offset=False).certified_units
+    plain = wl.Network(W, a[:3], activation=activation)
+    assert wl.certify(plain, X, plain.predict(X))

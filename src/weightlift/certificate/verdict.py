@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -184,8 +185,7 @@ class _Case:
             return this.known
         part = this._of_standard_inputs(fewer)
         if explained:
-            narrower = part.without_spare(math.sqrt(error) + fewer.lost, faint)
-            return part.exact(math.sqrt(error) + fewer.lost) if narrower is None else narrower
+            return part.exact(math.sqrt(error) + fewer.lost)
         return part.otherwise(self.samples.total**2 / squares)
 
     def _of_standard_inputs(self, fewer: _Reduced) -> _Part:
@@ -239,6 +239,9 @@ class _Part:
 
     def exact(self, error: float, step: _Step | None = None) -> Certificate:
         """step: from the network that was given to this one."""
+        narrower = self.without_spare(error, step)
+        if narrower is not None:
+            return narrower
         e = self.case.known.evidence
         sentence = f"All {e.n_rows} rows agree to rounding ({e.rounding_level:.2g} of the bound, {LIMITS.rounding:g} allowed)"
         if step is not None and e.rounding_level > LIMITS.rounding:
@@ -259,11 +262,10 @@ class _Part:
             findings += part._below(Bar((2.0 * error) ** 2), claim)[0]
         return part._against(findings, claim)
 
-    def without_spare(self, error: float, floor: float) -> Certificate | None:
+    def without_spare(self, error: float, step: _Step | None) -> Certificate | None:
         """The certificate of a narrower class, where others refitted replace some of the units that are not known.
 
-        With a unit to spare any other may be two, √ε apart, and what stands in its place moves the others. floor: Σ w r² below
-        which a unit is not seen.
+        With a unit to spare any other may be two, √ε apart, and what stands in its place moves the others.
         """
         gauge, kept = self.gauge, list(self.fewer.range)
         sizes = error * gauge.relative_sizes(self.information.unit_inverses())
@@ -272,9 +274,10 @@ class _Part:
         for i in loose:
             rest = [j for j in kept if j != i]
             if rest:
-                start = _some(gauge.network if network is None else network, np.array([kept.index(j) for j in rest]))
-                refit = refitted(self.samples, replace(gauge, network=start), [start])[0]
-                if squared_error(self.samples, refit) <= floor:
+                starts = _without(gauge.network if network is None else network, kept.index(i))
+                refits = refitted(self.samples, replace(gauge, network=starts[0]), starts)
+                refit = min(refits, key=partial(squared_error, self.samples))
+                if squared_error(self.samples, refit) <= (error / LIMITS.precision) ** 2:  # not seen, as `_Reduced` has it
                     network, kept = refit, rest
         if network is None:
             return None
@@ -287,8 +290,8 @@ class _Part:
         case = self.case._narrowed(len(own))._stating(spare)
         part = replace(self, case=case, fewer=fewer, information=Information.of(self.samples, near))
         before = replace(near, network=_some(gauge.network, np.array(kept)))
-        step = _Step(before.distances(near), part._distances_as_given())
-        return part.exact(part._error_of(self.samples), step)
+        moved = before.distances(near) + (0.0 if step is None else step.standard[kept])
+        return part.exact(part._error_of(self.samples), _Step(moved, part._distances_as_given()))
 
     def otherwise(self, effective_rows: float) -> Certificate:
         """Of rows with errors: of one step, within a quantum, or of noise."""
@@ -519,6 +522,20 @@ class _Reduced:
 
 def _some(network: Network, units: np.ndarray) -> Network:
     return replace(network, W=network.W[:, units], a=network.a[units], b=network.b[units])
+
+
+def _without(network: Network, i: int) -> list[Network]:
+    """The network without unit i, and with what it adds in the nearest other one, were the two the same."""
+    rest = np.arange(network.n_units) != i
+    V = np.vstack([network.W, network.b])
+    near = int(np.argmin(np.where(rest, np.linalg.norm(V - V[:, [i]], axis=0), np.inf)))
+    a, W, b = network.a.copy(), network.W.copy(), network.b.copy()
+    if network.activation.degree:  # a = ±1
+        W[:, near] += a[i] * a[near] * W[:, i]
+        b[near] += a[i] * a[near] * b[i]
+    else:
+        a[near] += a[i]
+    return [_some(net, np.flatnonzero(rest)) for net in (network, replace(network, W=W, a=a, b=b))]
 
 
 def _merged(network: Network, i: int, j: int) -> Network:

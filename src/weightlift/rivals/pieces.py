@@ -189,8 +189,13 @@ def _judged(samples: Samples, pieces: Pieces, candidates: np.ndarray, bases: Bas
     gauge, left = pieces.gauge, exchange.C.shape[1]
     alone = _undecided(gauge, bases, needed)
     doubts = () if alone is None else (alone, *_beside_open(pieces, bases))
+    needs = np.abs(exchange.C).max(axis=1, initial=0.0)
+    units = tuple(u for u, c in zip(exchange.units, needs, strict=True) if c > LIMITS.same)
+    pairs = np.linalg.norm(pieces.theta[:, None] - pieces.theta, axis=2) <= LIMITS.same * np.linalg.norm(pieces.theta, axis=1)
+    if units and np.count_nonzero(pairs) > len(pairs):  # a φ(z) − a φ(−z), linear for any z, whose sides are not in the list
+        sentence = f"Two units are a linear function together, beside which {named(gauge, units)} may be reflected."
+        doubts = (*doubts, Finding(Outcome.UNEXAMINED, f"{sentence} Use the linear part in their place.", units=units))
     if left > LIMITS.extras:
-        units = tuple(u for u, c in zip(exchange.units, np.abs(exchange.C).max(axis=1), strict=True) if c > LIMITS.same)
         sentence = f"The rows leave {left} other sides to {named(gauge, units)}, too many to be tried. Give rows elsewhere."
         return (*doubts, Finding(Outcome.UNEXAMINED, sentence, number=float(left), limit=float(LIMITS.extras), units=units))
     if rivals := _agreeing(samples, exchange):
