@@ -108,7 +108,7 @@ def examine_noise(
             relative,
             (needed * variance, odds(gauge.network.n_units) * variance),
             _open_sizes(information),
-            lambda rows: _open_sizes(Information.of(rows, gauge)),
+            lambda sides: _open_sizes(information.without(samples.map(sides.alone))),
             LIMITS.noisy_region,
             gauge.called(units),
         ),
