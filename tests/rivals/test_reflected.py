@@ -16,9 +16,17 @@ from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
 from weightlift.identifiability import reflect
 from weightlift.network import Network
+from weightlift.refinement.normal_equations import NormalEquations
 from weightlift.risk import Students
 from weightlift.rivals import Outcome
-from weightlift.rivals.reflected import ReflectionProducts, _nearest, _suspects, same_function, small_sums
+from weightlift.rivals.reflected import (
+    ReflectionProducts,
+    _nearest,
+    _suspects,
+    reflected_equations,
+    same_function,
+    small_sums,
+)
 
 
 def test_a_nearly_linear_sigmoid_unit_takes_up_the_constant_of_anothers_reflection(seed: int) -> None:
@@ -191,3 +199,21 @@ def test_sets_whose_reflection_leaves_the_function(activation: str, offset: bool
     if found is not None and found.patterns is not None:
         assert {tuple(s) for s in found.patterns} == {tuple(s) for s in same}
         assert found.units == (0, 2, 3)
+
+
+@pytest.mark.parametrize("activation", ["relu", "squared_relu", "softplus", "gelu"])
+@pytest.mark.parametrize(("bias", "offset"), [(False, False), (True, False), (True, True)])
+def test_equations_of_reflected_networks_are_those_of_each_by_itself(
+    activation: str, bias: bool, offset: bool, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    net = Network(rng.normal(size=(4, 3)), rng.normal(size=3), bias * rng.normal(size=3), 0.3 * offset, activation)
+    gauge = Gauge.of(net, bias=bias, offset=offset)
+    X, w = rng.normal(size=(60, 4)), rng.uniform(0.5, 2.0, 60)
+    rows = samples.open(X, net.predict(X) + rng.normal(size=60), sample_weight=w)
+    patterns = _nearest(gauge)
+    rivals = [reflect(gauge.network, pattern, offset=gauge.free.c) for pattern in patterns]
+    statistic = NormalEquations(Students.of(*rivals), gauge.free)
+    alone = statistic.assembled(rows.fold(statistic))
+    for found, wanted in zip(reflected_equations(rows, gauge, patterns, rivals), alone, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12 * np.abs(wanted).max())
