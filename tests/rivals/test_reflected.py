@@ -21,6 +21,7 @@ from weightlift.risk import Students
 from weightlift.rivals import Outcome
 from weightlift.rivals.reflected import (
     ReflectionProducts,
+    _apart,
     _nearest,
     _suspects,
     reflected_equations,
@@ -217,3 +218,15 @@ def test_equations_of_reflected_networks_are_those_of_each_by_itself(
     alone = statistic.assembled(rows.fold(statistic))
     for found, wanted in zip(reflected_equations(rows, gauge, patterns, rivals), alone, strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12 * np.abs(wanted).max())
+
+
+def test_changes_that_are_apart_have_no_small_sum(seed: int) -> None:
+    """Against all sums: independent columns, and a dependent set among them."""
+    rng = np.random.default_rng(seed)
+    changes = rng.normal(size=(6, 4))
+    sets = (np.arange(1, 16)[:, None] >> np.arange(4)) & 1
+    least = np.linalg.norm(sets @ changes.T, axis=1).min()
+    assert _apart(changes)
+    assert least > 1e-9 * np.linalg.norm(changes)
+    changes[:, 3] = -changes[:, 0] - changes[:, 2] + 1e-10 * rng.normal(size=6)
+    assert not _apart(changes)

@@ -262,8 +262,9 @@ class _Columns:
     def products(self) -> tuple[np.ndarray, np.ndarray]:
         """|⟨ψ, r⟩|/‖ψ‖ (m,) and the same of every draw of signs (draws, m)."""
         kept, norm = self._kept
-        own = np.abs(self.own[kept] - self.score @ self.onto[:, kept]) / norm
-        return own, np.abs(over_draws(self.cells[:, kept] - self.scores @ self.onto[:, kept])) / norm
+        onto = self.onto[:, kept]
+        own = np.abs(self.own[kept] - self.score @ onto) / norm
+        return own, np.abs(over_draws((self.cells[:, kept] - self.scores @ onto) / norm))
 
     def redrawn(self, samples: Samples, products: FitProducts, seeds: tuple[int, ...]) -> list[np.ndarray]:
         """(draws,) the largest of each draw, for every further seed."""

@@ -361,10 +361,14 @@ def _last_step(
         return students, risks
     part = students.take(close)
     damping = as_like(np.full((close.size, 1), LIMITS.least_damping), part.a)
-    moved = _candidates(samples, part, moves, damping, 0.0, dense=True)
-    if unit:
-        moved = replace(_on_spheres(moved), a=moved.a * _lengths(moved) ** degree)
-    found = to_numpy(_risks(samples, moved, moves, 0.0))
+    near = on_host(samples.device) and bool(np.all(risks[close] <= NEAR_ROUNDING * scale))
+    for coarse in (True, False) if near else (False,):  # from there a step needs few digits
+        moved = _candidates(samples, part, moves, damping, 0.0, dense=True, coarse=coarse)
+        if unit:
+            moved = replace(_on_spheres(moved), a=moved.a * _lengths(moved) ** degree)
+        found = to_numpy(_risks(samples, moved, moves, 0.0))
+        if coarse and np.all(found <= floor):
+            break
     better = np.flatnonzero(found < risks[close])
     if not better.size:
         return students, risks

@@ -39,6 +39,9 @@ def same_function(gauge: Gauge) -> Finding | None:
     net = gauge.network
     if net.activation.reflection is None or net.turns:
         return None
+    changes = reflection_polynomials(net, offset=gauge.free.c)
+    if len(changes) >= net.n_units and _apart(changes):
+        return None
     try:
         found = sign_patterns(net, offset=gauge.free.c, tol=LIMITS.same_function, near=LIMITS.same_function)
     except ArgumentError as error:
@@ -56,6 +59,12 @@ def same_function(gauge: Gauge) -> Finding | None:
         rivals=tuple(reflect(net, pattern, offset=gauge.free.c) for pattern in patterns[: LIMITS.patterns]),
         patterns=patterns,
     )
+
+
+def _apart(changes: np.ndarray) -> bool:
+    """Whether ‖C f‖ ≥ σ_min ‖f‖ says of changes C (rows, k) that no set of them is a small one."""
+    sizes = np.linalg.svd(changes, compute_uv=False)
+    return bool(sizes.min(initial=np.inf) > LIMITS.same_function * np.linalg.norm(sizes))
 
 
 def absorbed(samples: Samples, information: Information) -> Finding | None:
