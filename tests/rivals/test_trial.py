@@ -148,7 +148,7 @@ def test_proposals_go_on_as_far_as_they_may_be_rivals(
         last = [1.01 if start is names[dropped[rows.n == 4000]] else 0.99 for start in starts]
         return bound * np.array(last), Students.of(*starts)
 
-    def refit(rows, gauge, starts, iterations=0, tol=0.0, goal=math.inf):
+    def refit(rows, gauge, starts, iterations=0, tol=0.0, goal=math.inf, equations=None):
         refits.append(([names.index(start) for start in starts], rows.n, iterations, tol, goal))
         return starts
 

@@ -128,7 +128,7 @@ class UnitRegions:
         xp, net, inputs = array_namespace(X), self.network, self._inputs(X)
         gaps = kink_gaps(xp.matmul(X, as_like(net.W, X)) + as_like(net.b, X), net.activation)
         lengths = xp.sqrt(xp.vecdot(inputs, inputs))
-        for i, (size, ball) in enumerate(zip(np.linalg.norm(net.A, axis=1).tolist(), self._balls, strict=True)):
+        for i, (size, ball) in enumerate(zip(np.linalg.norm(net.A, axis=1).tolist(), self._balls.tolist(), strict=True)):
             rows = np.flatnonzero(to_numpy(gaps[:, i] <= ball * lengths))
             at = from_numpy(rows, like=X)
             some, gap = xp.take(inputs, at, axis=0), xp.take(gaps[:, i], at)

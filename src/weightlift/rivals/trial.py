@@ -10,7 +10,7 @@ import numpy as np
 
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.rows import Agreement, double
-from weightlift.namespaces import array_namespace, solve, to_numpy
+from weightlift.namespaces import array_namespace, as_like, solve, to_numpy
 from weightlift.network import Network
 from weightlift.refinement.gauss_newton import gauss_newton
 from weightlift.refinement.normal_equations import NormalEquations
@@ -71,10 +71,12 @@ def below(
     some = samples if share > 0.5 else samples.split(share, 1.0 - share, seed=0)[0].persist()
     here, margin = squared_error(some, gauge.network), (ceiling - own) * some.total / samples.total
     least, far = here + margin, reach_of_some(own, ceiling, samples.total, some.total, reach) if some is not samples else reach
-    left, _ = after_a_step(some, gauge, starts, least, equations)
+    known = _equations(some, gauge, Students.of(*starts)) if equations is None else equations(some)
+    left, _ = after_a_step(some, gauge, starts, least, known)
     chosen = np.flatnonzero(left <= max(reach, float(np.sort(left)[: LIMITS.nearest][-1])))
     goal = (here + max(far, LIMITS.far) * margin) / (2.0 * some.total)
-    rivals = refitted(some, gauge, [starts[i] for i in chosen], LIMITS.first_iterations, tol, goal)
+    first = known[1][chosen] / some.total, known[2][chosen] / some.total
+    rivals = refitted(some, gauge, [starts[i] for i in chosen], LIMITS.first_iterations, tol, goal, first)
     if some is not samples:
         possible = after_a_step(some, gauge, rivals, least)[0] <= far
         chosen, rivals = chosen[possible], [rival for rival, may in zip(rivals, possible, strict=True) if may]
@@ -141,17 +143,18 @@ def after_a_step(
     gauge: Gauge,
     starts: list[Network],
     ceiling: float,
-    equations: Callable[[Samples], Equations] | None = None,
+    equations: Equations | None = None,
 ) -> tuple[np.ndarray, Students]:
     """(S,) min_δ Σ w (r + Jδ)², r and J those of the start, above the network's Σ w r²; one is at the ceiling. And θ + δ.
 
     What the step leaves is of second order: where the ceiling is at rounding level, a small share of Σ w y² is the unit.
+    equations: those of the starts, where they are known.
     """
     net = gauge.network
     zero = replace(net, a=0.0 * net.a, c=0.0)
     own, energy = 2.0 * to_numpy(samples.fold(Risk(Students.of(net, zero)))[0])
     students = Students.of(*starts)
-    risks, gradients, grams = _equations(samples, gauge, students) if equations is None else equations(samples)
+    risks, gradients, grams = _equations(samples, gauge, students) if equations is None else equations
     diagonal = np.diagonal(grams, axis1=1, axis2=2)
     root = np.sqrt(np.maximum(diagonal, 1e-10 * diagonal.max(axis=1, keepdims=True)) + np.finfo(float).tiny)
     scaled, target = grams / (root[:, :, None] * root[:, None, :]), gradients / root
@@ -189,17 +192,29 @@ def refitted(
     iterations: int = LIMITS.iterations,
     tol: float = 1e-6,
     goal: float = math.inf,
+    equations: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> list[Network]:
     """All together; one by one where a singular matrix ends that, and as they are where it is their own.
 
-    goal  the mean of w r²/2 beyond whose reach a refit ends
+    goal       the mean of w r²/2 beyond whose reach a refit ends
+    equations  the means of w r j and w jjᵀ at the starts, where they are known
     """
     if not starts:
         return []
     names = gauge.free.names
+    like = samples.xp.zeros((1,), dtype=samples.xp.float64, device=samples.device)
     try:
         students = Students.of(*starts)
-        fit = gauss_newton(samples, students, free=names, iterations=iterations, tol=tol, goal=goal, damping=LIMITS.damping)
+        fit = gauss_newton(
+            samples,
+            students,
+            free=names,
+            iterations=iterations,
+            tol=tol,
+            goal=goal,
+            damping=LIMITS.damping,
+            equations=None if equations is None else (as_like(equations[0], like), as_like(equations[1], like)),
+        )
     except np.linalg.LinAlgError:
         return (
             starts
