@@ -48,8 +48,8 @@ def is_array(x: object) -> bool:
 
 def to_numpy(x: Array) -> np.ndarray:
     """Copy to host memory as a NumPy array (one synchronisation on a GPU)."""
-    if isinstance(x, np.ndarray):
-        return x
+    if isinstance(x, np.ndarray | np.generic):
+        return np.asarray(x)
     if compat.is_torch_array(x):
         return np.asarray(detached(x).cpu().numpy())
     if compat.is_cupy_array(x):

@@ -35,6 +35,8 @@ class Students:
     def of(cls, *networks: Network) -> Self:
         first = networks[0]
         require_single(first, "the risk of a single target")
+        if len(networks) == 1:
+            return cls(first.W[:, None, :], first.a[None], first.b[None], np.array([first.c]), first.activation)
         return cls(
             np.stack([net.W for net in networks], axis=1),
             np.stack([net.a for net in networks]),
@@ -55,6 +57,8 @@ class Students:
 
     def like(self, X: Array) -> Self:
         """The parameters beside X: its namespace, dtype and device."""
+        if all(type(v) is np.ndarray and v.dtype == X.dtype for v in (X, self.W, self.a, self.b, self.c)):
+            return self
         W, a, b, c = (as_like(v, X) for v in (self.W, self.a, self.b, self.c))
         return replace(self, W=W, a=a, b=b, c=c)
 
@@ -86,7 +90,8 @@ class Students:
         """z (m, S, k)."""
         xp = array_namespace(X)
         d, S, k = self.shape
-        return xp.reshape(xp.matmul(X, xp.reshape(self.W, (d, S * k))), (X.shape[0], S, k)) + self.b
+        z = xp.reshape(xp.matmul(X, xp.reshape(self.W, (d, S * k))), (X.shape[0], S, k))
+        return z if isinstance(self.b, np.ndarray) and not self.b.any() else z + self.b
 
     def residuals(self, values: Array, y: Array) -> Array:
         """f(x) − y (m, S) from φ(z) (m, S, k)."""

@@ -6,6 +6,8 @@ after it would leave the other's limit for ever.
 
 from __future__ import annotations
 
+import functools
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -58,15 +60,21 @@ class _Limits:
 
 def _limit(threads: int, exactly: bool = False) -> Any:
     """The limit set, pools with fewer threads left as they are unless told otherwise; it knows what there was."""
-    from threadpoolctl import ThreadpoolController
-
-    pools = ThreadpoolController()  # reads the libraries of the process, once for both
+    pools = _pools(len(sys.modules))
     limits: dict[str, int] = {}
     for pool in pools.info():
         name = str(pool["prefix"])
         most = threads if exactly and pool["user_api"] == "blas" else pool["num_threads"]
         limits[name] = min(threads, most, limits.get(name, threads))
     return pools.limit(limits=limits)
+
+
+@functools.lru_cache(maxsize=1)
+def _pools(modules: int) -> Any:
+    """The libraries of the process, read anew (2 ms) where further modules have been loaded."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 _LIMITS = _Limits()

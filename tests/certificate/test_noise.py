@@ -30,6 +30,7 @@ from weightlift.certificate.noise import (
     examine_noise,
     structure,
 )
+from weightlift.certificate.precision import OtherSides, UnitRegions
 from weightlift.certificate.significance import chance, odds
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
@@ -193,7 +194,10 @@ def test_what_rows_on_a_kink_are_asked(monkeypatch: pytest.MonkeyPatch, activati
     np.testing.assert_allclose(here, [gauge.relative_size(i, information.unit_inverse(i)) for i in range(2)], rtol=1e-9)
     np.testing.assert_allclose(relative, np.max([gauge.relative_sizes(R) for R in found.regions], axis=0), rtol=1e-9)
     assert limit == 1.25
-    assert np.isinf(sizes(samples.open(X[:5], y[:5]))).all()
+    if activation == "relu":
+        everywhere = UnitRegions(gauge.network, 1e9 * np.tile(np.eye(4), (1, 2, 1, 1)))
+        np.testing.assert_allclose(sizes(OtherSides(everywhere, np.zeros(2))), here, rtol=1e-9)
+        assert (sizes(OtherSides(everywhere, np.full(2, np.inf))) > 1e5 * here).all()
 
 
 def test_rows_of_high_leverage_that_decide_on_units(seed: int) -> None:

@@ -14,7 +14,6 @@ from weightlift.certificate.precision import (
     SHARES,
     Box,
     Changes,
-    CheapestSquares,
     Near,
     NearSquares,
     OtherSides,
@@ -31,7 +30,7 @@ from weightlift.evidence.rows import rounding_bound
 from weightlift.network import Network
 from weightlift.refinement.gauss_newton import gauss_newton
 from weightlift.risk import Students
-from weightlift.samples import Block, Samples
+from weightlift.samples import Block
 
 
 def bound(net: Network, X: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -134,13 +133,29 @@ def test_rows_near_the_nearest_kink_of_each_unit(seed: int) -> None:
     left = Near(box).without(Block(X, z[:, 0], w, lambda: np.arange(80)))
     np.testing.assert_array_equal(left.w, w * ~near.any(axis=1))
     costs = w[:, None] * (np.abs(net.a) * gaps) ** 2
-    np.testing.assert_allclose(source.fold(NearSquares(box))[0], (costs * near).sum(axis=0), rtol=1e-12)
-    cheapest = source.fold(CheapestSquares(box, 2.0))[0]
+    every, *cheapest = source.fold(NearSquares(box, 2.0))[0]
+    np.testing.assert_allclose(every, (costs * near).sum(axis=0), rtol=1e-12)
     for share, found in zip(SHARES, cheapest, strict=True):
         np.testing.assert_allclose(found, (costs * (near & (costs <= 2.0 * share))).sum(axis=0), rtol=1e-12)
     most = np.median(costs[near.all(axis=1)], axis=0) if near.all(axis=1).any() else np.full(2, 1e-3)
-    left = OtherSides(box, most).without(Block(X, z[:, 0], w, lambda: np.arange(80)))
-    np.testing.assert_array_equal(left.w, w * ~(near & (costs <= most)).any(axis=1))
+    there, block = (near & (costs <= most)).any(axis=1), Block(X, z[:, 0], w, lambda: np.arange(80))
+    np.testing.assert_array_equal(OtherSides(box, most).without(block).w, w * ~there)
+    alone = OtherSides(box, most).alone(block)
+    for got, wanted in zip((alone.X, alone.y, alone.w, alone.key), (X, z[:, 0], w, np.arange(80)), strict=True):
+        np.testing.assert_array_equal(got, wanted[there])
+
+
+def test_open_regions_reach_every_row(seed: int) -> None:
+    """One region that is infinite and one that is not: nothing is beyond reach, and no row is left out unseen."""
+    rng = np.random.default_rng(seed)
+    net = Network(rng.standard_normal((3, 2)), [3.0, -0.2], activation="relu")
+    regions = np.tile(1e-4 * np.eye(3), (2, 2, 1, 1))
+    regions[1, 0, 0, 0] = np.inf
+    X = rng.standard_normal((50, 3))
+    with np.errstate(invalid="ignore"):
+        (every, _), (few, _) = UnitRegions(net, regions).near(X, np.ones(50))
+        assert len(every) == (np.abs(X @ net.W[:, 0]) <= UnitRegions(net, regions).unit_radii(X)[0][:, 0]).sum()
+    np.testing.assert_array_equal(few, np.flatnonzero(np.abs(X @ net.W[:, 1]) <= 1e-2 * np.linalg.norm(X, axis=1)))
 
 
 def test_the_rows_nearest_a_kink_count_where_all_within_reach_would_cost_too_much(seed: int) -> None:
@@ -152,8 +167,8 @@ def test_the_rows_nearest_a_kink_count_where_all_within_reach_would_cost_too_muc
     source, reach = samples.open(X, net.predict(X)), UnitRegions(net, np.broadcast_to(4.0 * np.eye(2), (1, 2, 2, 2)))
     asked: list[np.ndarray] = []
 
-    def sizes(rows: Samples) -> np.ndarray:
-        asked.append(np.concatenate([np.asarray(block.w) for block in rows.blocks(60)]))
+    def sizes(sides: OtherSides) -> np.ndarray:
+        asked.append(np.concatenate([np.asarray(block.w) for block in source.map(sides.without).blocks(60)]))
         return np.array([np.inf, 1.0])
 
     found = [*on_sides(source, reach, np.full(2, 0.5), (0.01, 0.003), np.ones(2), sizes, 1.25, range(2))]
@@ -254,8 +269,8 @@ def test_rows_on_a_kink_count_within_their_cost() -> None:
     X = np.array([[0.1, 5.0], [5.0, 0.1], [5.0, 5.0], [-5.0, 5.0]])  # within 0.2 of a kink: row 0 of unit 0, row 1 of unit 1
     rows, reach = samples.open(X, X[:, 0]), UnitRegions(net, np.tile(np.diag([0.0, 0.0, 0.04]), (1, 3, 1, 1)))
 
-    def sizes(left: samples.Samples) -> np.ndarray:
-        (block,) = left.blocks(4)
+    def sizes(sides: OtherSides) -> np.ndarray:
+        (block,) = rows.map(sides.without).blocks(4)
         assert block.w is not None
         return np.where([block.w[0] == 0, block.w[1] == 0, (block.w[2:] == 0).any()], 4.0, 1.0)
 

@@ -63,6 +63,20 @@ def test_information_of_rows_that_do_not_determine_all(seed: int) -> None:
         np.testing.assert_array_equal(known.unit_inverse(i), known.inverse[np.ix_(at, at)])
 
 
+def test_information_without_some_rows_is_that_of_the_others(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    net = Network(rng.standard_normal((3, 2)), [1.0, -2.0], activation="tanh")
+    X, w = rng.standard_normal((60, 3)), rng.uniform(0.5, 2.0, 60)
+    gauge, y = Gauge.of(net, bias=True, offset=True), rng.standard_normal(60)
+    rows = [samples.open(X[part], y[part], sample_weight=w[part]) for part in (slice(None), slice(7), slice(7, None))]
+    every, rest = (Information.of(source, gauge) for source in rows[::2])
+    left = every.without(rows[1])
+    for got, wanted in ((left.gram, rest.gram), (left.gradient, rest.gradient), (left.inverse, rest.inverse)):
+        np.testing.assert_allclose(got, wanted, rtol=1e-8, atol=1e-10 * np.abs(wanted).max())
+    assert left.rss == pytest.approx(rest.rss, rel=1e-12)
+    assert left.least_eigenvalue == pytest.approx(rest.least_eigenvalue * rest.total / every.total, rel=1e-6)
+
+
 def test_information_of_one_parameter() -> None:
     X = np.array([[1.0], [-2.0], [3.0]])
     net = Network([[0.5]])

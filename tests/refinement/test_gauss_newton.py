@@ -1,5 +1,6 @@
 """Gauss–Newton: normal equations, rates, agreement of routes, batches, endings."""
 
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -412,3 +413,20 @@ def test_beyond_a_goal():
     np.testing.assert_array_equal(_beyond(before, after, 3.5, 2), [False, False, False, False])  # 9 − 2 − 4 = 3
     np.testing.assert_array_equal(_beyond(before, after, 2.5, 2), [True, True, False, False])
     np.testing.assert_array_equal(_beyond(before, after, 1.5, 0), [True, True, False, True])
+
+
+def test_equations_that_are_known_give_the_same_steps(seed: int) -> None:
+    """Two starts, one of them exact from the first: the same fit from their means of r j and jjᵀ, with one pass less."""
+    rng = np.random.default_rng(seed)
+    truth = wl.teachers.conditioned(4, 2, activation="tanh", rng=seed)
+    X, y = wl.draw(truth, 200, rng=seed)
+    rows = wl.samples.open(X, y)
+    starts = Students.of(truth, replace(truth, W=truth.W + 0.1 * rng.standard_normal((4, 2))))
+    statistic = NormalEquations(starts, Free.of("Wa"))
+    known = statistic.assembled(rows.mean(statistic))[1:]
+    alone = gauss_newton(rows, starts, free="Wa", iterations=1, damping=1e-6)
+    told = gauss_newton(rows, starts, free="Wa", iterations=1, damping=1e-6, equations=known)
+    np.testing.assert_allclose(told.history[1, 1], alone.history[1, 1], rtol=1e-9)
+    np.testing.assert_allclose(told.students.W, alone.students.W, rtol=1e-9)
+    moved = gauss_newton(rows, starts, free="Wa", iterations=1, damping=1e-6, equations=(0.0 * known[0], known[1]))
+    np.testing.assert_array_equal(moved.students.W, starts.W)  # they are what the step is made of

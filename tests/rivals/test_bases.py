@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from weightlift.rivals.bases import PRIME, Bases, Slopes, _common_first, disjoint_bases, inverse, residue, spanned
+from weightlift.rivals.bases import PRIME, Bases, Slopes, _common_first, different, disjoint_bases, inverse, residue, spanned
 
 
 def test_the_greedy_bases_never_exceed_edmonds_bound_and_mostly_reach_it() -> None:
@@ -113,3 +113,15 @@ def test_rare_rows_come_last_by_their_leverage() -> None:
     np.testing.assert_array_equal(ordered[-8:], [[0, 0, 1]] * 5 + [[0, 1, 0]] * 3)
     common = ordered[:-8, 0]
     assert 2 < common[:37].sum() < 22  # mixed: twelve of 24 are expected in one half, with a standard deviation of two
+
+
+@pytest.mark.parametrize("k", [1, 7, 16, 17, 52, 53, 70])
+def test_different_rows_in_the_order_of_their_numbers(k: int, seed: int) -> None:
+    """Short, long and longest sides by their digits, their bits and their bytes: as sorted tuples, first places and counts."""
+    rng = np.random.default_rng(seed)
+    B = rng.integers(0, 2, (6, k)).astype(float)[rng.integers(0, 6, 40)]
+    rows = [tuple(row) for row in B]
+    first, counts = different(B)
+    assert [rows[i] for i in first] == sorted(set(rows))
+    assert first.tolist() == [rows.index(row) for row in sorted(set(rows))]
+    assert counts.tolist() == [rows.count(row) for row in sorted(set(rows))]

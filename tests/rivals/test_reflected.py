@@ -17,14 +17,17 @@ from weightlift.evidence.information import Information
 from weightlift.identifiability import reflect
 from weightlift.network import Network
 from weightlift.refinement.gauss_newton import gauss_newton
+from weightlift.refinement.normal_equations import NormalEquations
 from weightlift.risk import Students
 from weightlift.rivals import Bar, Outcome
 from weightlift.rivals.reflected import (
     ReflectionProducts,
+    _apart,
     _nearest,
     _starts,
     _suspects,
     reflected_below,
+    reflected_equations,
     same_function,
     small_sums,
 )
@@ -255,3 +258,33 @@ def test_what_a_linear_unit_takes_up_of_another_s_reflection_is_below_the_bar(ac
         assert np.sum((rival.predict(X) - net.predict(X)) ** 2) <= 4 * ceiling
         assert pattern.any()
         assert not rival.equivalent(net, 1e-3)
+
+
+@pytest.mark.parametrize("activation", ["relu", "squared_relu", "softplus", "gelu"])
+@pytest.mark.parametrize(("bias", "offset"), [(False, False), (True, False), (True, True)])
+def test_equations_of_reflected_networks_are_those_of_each_by_itself(
+    activation: str, bias: bool, offset: bool, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    net = Network(rng.normal(size=(4, 3)), rng.normal(size=3), bias * rng.normal(size=3), 0.3 * offset, activation)
+    gauge = Gauge.of(net, bias=bias, offset=offset)
+    X, w = rng.normal(size=(60, 4)), rng.uniform(0.5, 2.0, 60)
+    rows = samples.open(X, net.predict(X) + rng.normal(size=60), sample_weight=w)
+    patterns = _nearest(gauge)
+    rivals = [reflect(gauge.network, pattern, offset=gauge.free.c) for pattern in patterns]
+    statistic = NormalEquations(Students.of(*rivals), gauge.free)
+    alone = statistic.assembled(rows.fold(statistic))
+    for found, wanted in zip(reflected_equations(rows, gauge, patterns, rivals), alone, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12 * np.abs(wanted).max())
+
+
+def test_changes_that_are_apart_have_no_small_sum(seed: int) -> None:
+    """Against all sums: independent columns, and a dependent set among them."""
+    rng = np.random.default_rng(seed)
+    changes = rng.normal(size=(6, 4))
+    sets = (np.arange(1, 16)[:, None] >> np.arange(4)) & 1
+    least = np.linalg.norm(sets @ changes.T, axis=1).min()
+    assert _apart(changes)
+    assert least > 1e-9 * np.linalg.norm(changes)
+    changes[:, 3] = -changes[:, 0] - changes[:, 2] + 1e-10 * rng.normal(size=6)
+    assert not _apart(changes)

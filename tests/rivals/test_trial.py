@@ -134,7 +134,9 @@ def test_proposals_go_on_as_far_as_they_may_be_rivals(
     refits: list[tuple[list[float], int, int, float, float]] = []
     some_rows, weight = (4000, w.sum()) if few > 2.0 else (0, 0.0)
 
-    def step(rows: samples.Samples, gauge: Gauge, starts: list[wl.Network], most: float) -> tuple[np.ndarray, Students]:
+    def step(
+        rows: samples.Samples, gauge: Gauge, starts: list[wl.Network], most: float, *_: object
+    ) -> tuple[np.ndarray, Students]:
         nonlocal some_rows, weight
         first = not steps
         steps.append((rows.n, most))
@@ -146,7 +148,7 @@ def test_proposals_go_on_as_far_as_they_may_be_rivals(
         last = [1.01 if start is names[dropped[rows.n == 4000]] else 0.99 for start in starts]
         return bound * np.array(last), Students.of(*starts)
 
-    def refit(rows, gauge, starts, iterations=0, tol=0.0, goal=math.inf):
+    def refit(rows, gauge, starts, iterations=0, tol=0.0, goal=math.inf, equations=None):
         refits.append(([names.index(start) for start in starts], rows.n, iterations, tol, goal))
         return starts
 

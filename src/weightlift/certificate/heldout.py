@@ -101,7 +101,11 @@ class Occurring:
         return 8
 
     def __call__(self, block: Block) -> Sums:
-        return (np.isin(self.keys, rounded_keys(block, False)),)
+        rows, found = rounded_keys(block, False), np.zeros(len(self.keys), dtype=bool)
+        at = np.searchsorted(self.keys, rows)
+        at, rows = at[at < len(self.keys)], rows[at < len(self.keys)]
+        found[at[self.keys[at] == rows]] = True
+        return (found,)
 
     def merge(self, left: Sums, right: Sums) -> Sums:
         return (left[0] | right[0],)

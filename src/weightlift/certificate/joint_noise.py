@@ -76,7 +76,7 @@ def examine_joint_noise(form: StandardForm, rng: np.random.Generator) -> JointNo
             relative,
             (chance * float(np.trace(noise)) / m, odds(len(at)) * float(np.trace(noise)) / m),
             _open_sizes(information),
-            lambda rows: _open_sizes(StackedInformation.of(rows, stacked)),
+            lambda sides: _open_sizes(StackedInformation.of(samples.map(sides.without), stacked)),
             LIMITS.largest_region,
             range(len(at)),
         ),

@@ -165,23 +165,22 @@ class FitProducts:
         rows = WhiteRows.of(block, information.gauge, information.half_inverse)
         X, _, _ = double(block)
         xp = array_namespace(X)
-        values = values_of(_joined(self.units), X)
-        V = xp.concat([values[:, :features], xp.ones_like(X[:, :1]), X], axis=1)
-        U = values[:, features:]
+        values, beside = values_of(_joined(self.units), X), xp.concat([xp.ones_like(X[:, :1]), X], axis=1)
         if block.w is not None:
-            V, U = rows.root[:, None] * V, rows.root[:, None] * U
+            values, beside = rows.root[:, None] * values, rows.root[:, None] * beside
+        V, U = (values[:, :features], beside), values[:, features:]  # V in two parts: rows are not copied to be beside others
         r = _at_minimum(information, rows)
         shaken, cells = r / xp.sqrt(rows.left), cells_of(block, self.seed)
         jackknife = (r / rows.left)[:, None] * rows.white
         squares, zero = r * r, xp.zeros(1, dtype=X.dtype, device=X.device)
         largest = [xp.max(xp.concat([v, zero])) for v in (rows.leverage, squares)]
         return (
-            xp.concat([matmul_transposed(rows.white, V), matmul_transposed(rows.white, U)], axis=1),
-            matmul_transposed(V, U),
-            xp.concat([xp.sum(V * V, axis=0), xp.sum(U * U, axis=0)]),
-            xp.matmul(r, V),
+            xp.concat([matmul_transposed(rows.white, v) for v in (*V, U)], axis=1),
+            xp.concat([matmul_transposed(v, U) for v in V], axis=0),
+            xp.concat([_squares(v) for v in (*V, U)]),
+            xp.concat([xp.matmul(r, v) for v in V]),
             xp.matmul(r, rows.white),
-            sums_over_cells(cells, shaken, V),
+            xp.concat([sums_over_cells(cells, shaken, v) for v in V], axis=1),
             sums_over_cells(cells, shaken, rows.white),
             matmul_transposed(jackknife, jackknife),
             xp.stack([*largest, xp.sum(squares * squares), xp.sum(squares)]),
@@ -191,6 +190,12 @@ class FitProducts:
         xp = array_namespace(*left)
         *sums, numbers = (a + b for a, b in zip(left, right, strict=True))
         return *sums, xp.concat([xp.maximum(left[-1][:2], right[-1][:2]), numbers[2:]])
+
+
+def _squares(rows: Array) -> Array:
+    """(c,) sums of squares of the columns; a product is faster than a reduction over the first axis."""
+    xp = array_namespace(rows)
+    return xp.matmul(xp.ones_like(rows[:, 0]), rows * rows)
 
 
 def _at_minimum(information: Information, rows: WhiteRows) -> Array:
@@ -257,8 +262,9 @@ class _Columns:
     def products(self) -> tuple[np.ndarray, np.ndarray]:
         """|⟨ψ, r⟩|/‖ψ‖ (m,) and the same of every draw of signs (draws, m)."""
         kept, norm = self._kept
-        own = np.abs(self.own[kept] - self.score @ self.onto[:, kept]) / norm
-        return own, np.abs(over_draws(self.cells[:, kept] - self.scores @ self.onto[:, kept])) / norm
+        onto = self.onto[:, kept]
+        own = np.abs(self.own[kept] - self.score @ onto) / norm
+        return own, np.abs(over_draws((self.cells[:, kept] - self.scores @ onto) / norm))
 
     def redrawn(self, samples: Samples, products: FitProducts, seeds: tuple[int, ...]) -> list[np.ndarray]:
         """(draws,) the largest of each draw, for every further seed."""

@@ -108,7 +108,7 @@ def examine_noise(
             relative,
             (needed * variance, odds(gauge.network.n_units) * variance),
             _open_sizes(information),
-            lambda rows: _open_sizes(Information.of(rows, gauge)),
+            lambda sides: _open_sizes(information.without(samples.map(sides.alone))),
             LIMITS.noisy_region,
             gauge.called(units),
         ),
@@ -260,10 +260,16 @@ def _wide(gauge: Gauge, i: int, region: np.ndarray, fit: LackOfFit) -> np.ndarra
     Nearly parallel probes are few, and their directions random: the longest of their shifts counts for all directions.
     """
     at, scale = gauge.coordinates(i), _scale(gauge, i)
-    shifts, splits = (np.nan_to_num(v[at], posinf=UNBOUNDED, neginf=-UNBOUNDED) for v in (fit.shifts, fit.splits))
+    shifts, splits = (_bounded(v[at]) for v in (fit.shifts, fit.splits))
     size = float(np.max(np.linalg.norm(splits[:, i] / scale[:, None], axis=0), initial=0.0))
     others = np.delete(splits, i, axis=1).reshape(len(at), -1)
     return enclosing(region, np.hstack([shifts, others]), np.diag((size * scale) ** 2))
+
+
+def _bounded(shifts: np.ndarray) -> np.ndarray:
+    """Without infinite ones."""
+    finite = np.isfinite(shifts).all()
+    return shifts if finite else np.nan_to_num(shifts, posinf=UNBOUNDED, neginf=-UNBOUNDED)
 
 
 def _scale(gauge: Gauge, i: int) -> np.ndarray:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from weightlift.certificate.statement import Kind, Statement, Topic, named
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import MAX_CONDITION, Information
 from weightlift.evidence.rows import EPS, double
-from weightlift.namespaces import Array, array_namespace, as_like, to_numpy
+from weightlift.namespaces import Array, array_namespace, as_like, from_numpy, to_numpy
 from weightlift.network import Network
 from weightlift.risk import Students
 from weightlift.samples import Block, Samples, Sums
@@ -116,14 +117,42 @@ class UnitRegions:
 
     def unit_radii(self, X: Array) -> tuple[Array, None]:
         """What z (m, k) may change by."""
+        xp, inputs = array_namespace(X), self._inputs(X)
+        return xp.stack([self._radius(i, inputs) for i in range(self.network.n_units)], axis=1), None
+
+    def near(self, X: Array, w: Array) -> Iterator[tuple[np.ndarray, Array]]:
+        """Of every unit the rows (r,) within reach of its kink, and w ‖a‖² (z − kink)² there.
+
+        What lies beyond ‖x̃‖ ‖R‖^½ is not looked at.
+        """
+        xp, net, inputs = array_namespace(X), self.network, self._inputs(X)
+        gaps = kink_gaps(xp.matmul(X, as_like(net.W, X)) + as_like(net.b, X), net.activation)
+        lengths = xp.sqrt(xp.vecdot(inputs, inputs))
+        for i, (size, ball) in enumerate(zip(np.linalg.norm(net.A, axis=1).tolist(), self._balls.tolist(), strict=True)):
+            rows = np.flatnonzero(to_numpy(gaps[:, i] <= ball * lengths))
+            at = from_numpy(rows, like=X)
+            some, gap = xp.take(inputs, at, axis=0), xp.take(gaps[:, i], at)
+            within = np.flatnonzero(to_numpy(gap <= self._radius(i, some)))
+            kept = from_numpy(within, like=X)
+            costs = size * xp.take(gap, kept)
+            yield rows[within], xp.take(xp.take(w, at), kept) * costs * costs
+
+    @cached_property
+    def _balls(self) -> np.ndarray:
+        """(k,) ‖R‖^½ of the widest region, and rounding errors; ∞ where it is open."""
+        usable = np.isfinite(self.regions).all(axis=(2, 3))
+        spectra = np.abs(np.linalg.eigvalsh(np.where(usable[:, :, None, None], self.regions, 0.0))).max(axis=2)
+        return np.asarray((1.0 + 1e-6) * np.sqrt(np.where(usable, spectra, np.inf).max(axis=0)))
+
+    def _inputs(self, X: Array) -> Array:
         xp = array_namespace(X)
         one = xp.ones((X.shape[0], 1), dtype=X.dtype, device=X.device)
-        inputs = xp.concat([X, one], axis=1)[:, : self.regions.shape[-1]]
-        columns = []
-        for i in range(self.network.n_units):
-            squares = [xp.vecdot(xp.matmul(inputs, as_like(R[i], X)), inputs) for R in self.regions]
-            columns.append(xp.sqrt(xp.max(xp.stack([xp.abs(s) for s in squares]), axis=0)))
-        return xp.stack(columns, axis=1), None
+        return xp.concat([X, one], axis=1) if self.regions.shape[-1] > X.shape[1] else X
+
+    def _radius(self, i: int, inputs: Array) -> Array:
+        xp = array_namespace(inputs)
+        squares = [xp.vecdot(xp.matmul(inputs, as_like(R[i], inputs)), inputs) for R in self.regions]
+        return xp.sqrt(xp.max(xp.stack([xp.abs(s) for s in squares]), axis=0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +210,7 @@ def on_sides(
     relative: np.ndarray,
     cost: tuple[float, float],
     here: np.ndarray,
-    sizes: Callable[[Samples], np.ndarray],
+    sizes: Callable[[OtherSides], np.ndarray],
     limit: float,
     numbers: Sequence[int],
 ) -> Iterator[Statement]:
@@ -192,18 +221,19 @@ def on_sides(
     relative  (k,) sizes of the units' regions
     cost      what fitting noise gains by chance, and what a rival may be worse by
     here      (k,) relative sizes of the units' parts of (JᵀJ)⁻¹ on all rows
-    sizes     the same on others; infinite where they are open
+    sizes     the same without rows on other sides; infinite where they are open
     numbers   what the units are called
     """
     if not reach.network.activation.kinks:
         return
     chance, margin = cost
     most = np.full(reach.network.n_units, chance)
-    beyond = ~(to_numpy(samples.fold(NearSquares(reach))[0]) <= chance)
+    every, *cheapest = to_numpy(samples.fold(NearSquares(reach, margin))[0])
+    beyond = ~(every <= chance)
     if beyond.any():
-        together = to_numpy(samples.fold(CheapestSquares(reach, margin))[0])[:, beyond].sum(axis=1)
+        together = np.stack(cheapest)[:, beyond].sum(axis=1)
         most[beyond] = margin * np.max(SHARES[together <= margin], initial=0.0)
-    there = sizes(samples.map(OtherSides(reach, most).without))
+    there = sizes(OtherSides(reach, most))
     units = tuple(np.flatnonzero(~(relative * there <= here * limit)).tolist())
     if units:
         who = named(numbers[i] for i in units)
@@ -213,46 +243,22 @@ def on_sides(
 
 @dataclass(frozen=True, eq=False)
 class NearSquares:
-    """Σ w ‖aᵢ‖² (zᵢ − kink)² over the rows within reach of unit i's kink, (k,): what it costs to put them on the other side, up
-    to the jump of φ′."""
-
-    reach: UnitRegions
-
-    @property
-    def floats_per_row(self) -> int:
-        return 8 * self.reach.network.n_units + 2 * self.reach.network.n_inputs
-
-    def __call__(self, block: Block) -> Sums:
-        X, _, w = double(block)
-        xp = array_namespace(X)
-        costs, near = self.costs(X, w)
-        return (xp.sum(xp.where(near, costs, xp.zeros_like(costs)), axis=0),)
-
-    def costs(self, X: Array, w: Array) -> tuple[Array, Array]:
-        """(m, k) of each row and unit, and whether they are within reach."""
-        xp, net = array_namespace(X), self.reach.network
-        gaps = kink_gaps(xp.matmul(X, as_like(net.W, X)) + as_like(net.b, X), net.activation)
-        sizes = as_like(np.linalg.norm(net.A, axis=1), X) * gaps
-        return w[:, None] * sizes * sizes, gaps <= self.reach.unit_radii(X)[0]
-
-
-@dataclass(frozen=True, eq=False)
-class CheapestSquares:
-    """The same over the rows that cost no more than a share of `margin` each, for every share, (shares, k)."""
+    """Σ w ‖aᵢ‖² (zᵢ − kink)² over the rows within reach of unit i's kink: what it costs to put them on the other side, up to
+    the jump of φ′. Of all of them, then of those that cost no more than a share of `margin` each, (1 + shares, k)."""
 
     reach: UnitRegions
     margin: float
 
     @property
     def floats_per_row(self) -> int:
-        return NearSquares(self.reach).floats_per_row
+        return 4 * self.reach.network.n_units + 4 * self.reach.network.n_inputs
 
     def __call__(self, block: Block) -> Sums:
         X, _, w = double(block)
         xp = array_namespace(X)
-        costs, near = NearSquares(self.reach).costs(X, w)
-        zero = xp.zeros_like(costs)
-        return (xp.stack([xp.sum(xp.where(near & (costs <= self.margin * s), costs, zero), axis=0) for s in SHARES.tolist()]),)
+        most = as_like(np.append(np.inf, self.margin * SHARES), X)
+        costs = [costs for _, costs in self.reach.near(X, w)]
+        return (xp.stack([xp.matmul(c, xp.astype(c[:, None] <= most, xp.float64)) for c in costs], axis=1),)
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,17 +268,26 @@ class OtherSides:
     reach: UnitRegions
     most: np.ndarray
 
-    @property
-    def floats_per_row(self) -> int:
-        return NearSquares(self.reach).floats_per_row
+    def alone(self, block: Block) -> Block:
+        """These rows of the block."""
+        xp, on = array_namespace(block.X), self._on(block)
+        at = from_numpy(np.flatnonzero(on), like=block.X)
+        w = None if block.w is None else xp.take(block.w, at)
+        return Block(xp.take(block.X, at, axis=0), xp.take(block.y, at, axis=0), w, lambda: xp.take(block.key, at))
 
     def without(self, block: Block) -> Block:
         """The block with their weights zero."""
-        X, _, w = double(block)
-        xp = array_namespace(X)
-        costs, near = NearSquares(self.reach).costs(X, w)
-        on = xp.any(near & (costs <= as_like(self.most, X)), axis=1)
+        xp, on = array_namespace(block.X), from_numpy(self._on(block), like=block.X)
+        w = xp.ones_like(block.X[:, 0]) if block.w is None else block.w
         return replace(block, w=xp.where(on, xp.zeros_like(w), w))
+
+    def _on(self, block: Block) -> np.ndarray:
+        """(m,)"""
+        X, _, w = double(block)
+        on = np.zeros(X.shape[0], dtype=bool)
+        for (rows, costs), most in zip(self.reach.near(X, w), self.most, strict=True):
+            on[rows[to_numpy(costs) <= most]] = True
+        return on
 
 
 @dataclass(frozen=True, eq=False)

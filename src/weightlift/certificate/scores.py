@@ -44,7 +44,7 @@ class WhiteRows:
         r = root * students.residuals(students.activation(z), y)[:, 0]
         J = gauge.jacobian(X, z, students)
         white = matmul_upper(J if block.w is None else root[:, None] * J, half_inverse)
-        leverage = xp.sum(white**2, axis=1)
+        leverage = xp.vecdot(white, white)
         left = 1.0 - xp.where(leverage < LARGEST_LEVERAGE, leverage, xp.full_like(leverage, LARGEST_LEVERAGE))
         return cls(root, r, white, leverage, left)
 

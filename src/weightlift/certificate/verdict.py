@@ -65,7 +65,6 @@ from weightlift.network import Network
 from weightlift.refinement.variable_projection import Model
 from weightlift.risk import Risk, Students
 from weightlift.rivals import Bar, Finding, Outcome, examine, examine_noisy
-from weightlift.rivals.cells import OwnTargets
 from weightlift.rivals.pieces import ratio as piece_ratio
 from weightlift.rivals.trial import refitted, squared_error
 from weightlift.samples import Samples
@@ -256,8 +255,7 @@ class _Part:
             return claim.known
         if piece_ratio(self.gauge.network) is None:  # of pieces between kinks disjoint bases confirm each other
             claim = part._confirmed(claim, self._error_of, LIMITS.precision)
-        own = found.clear.map(OwnTargets(self.gauge.network))
-        findings = examine(own, found.information.gauge, rng=case.rng, information=found.information)
+        findings = examine(found.clear, found.information.gauge, rng=case.rng, information=found.information)
         if np.any(self.standard.mean):  # rounding errors of the inputs given are larger than those of the standard ones
             findings += part._below(Bar((2.0 * error) ** 2), claim)[0]
         return part._against(findings, claim)

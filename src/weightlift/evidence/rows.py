@@ -103,8 +103,8 @@ class Directions:
         xp = array_namespace(block.X)
         X = xp.astype(block.X, xp.float64, copy=False)
         if self.activation.degree:
-            length = xp.sqrt(xp.sum(X * X, axis=1, keepdims=True))
-            X = X / xp.where(length > 0, length, xp.ones_like(length))
+            length = xp.sqrt(xp.vecdot(X, X))
+            X = X / xp.where(length > 0, length, xp.ones_like(length))[:, None]
         if self.activation.parity is not None:
             first = xp.argmax(xp.astype(X != 0, xp.int8), axis=1)  # the first entry that is not zero
             lead = xp.take_along_axis(X, first[:, None], axis=1)

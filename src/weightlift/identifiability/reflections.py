@@ -16,6 +16,7 @@ output by output where there are several. A linear part V takes up the linear te
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 
 import numpy as np
@@ -102,8 +103,13 @@ def hermite_coefficients(network: Network) -> np.ndarray:
     if not polynomial:
         return np.zeros((1, *network.a.shape))
     length = np.linalg.norm(network.W, axis=0)
-    means = activations.polynomial(polynomial).hermite_normalized(len(polynomial) - 1, length, network.b)
+    means = _as_activation(polynomial).hermite_normalized(len(polynomial) - 1, length, network.b)
     return np.asarray(s * network.a * (means if network.a.ndim == 1 else means[:, :, None]))
+
+
+@functools.cache
+def _as_activation(polynomial: tuple[float, ...]) -> Activation:
+    return activations.polynomial(polynomial)
 
 
 def turned_by_a_constant(activation: Activation) -> bool:

@@ -81,6 +81,7 @@ def gauss_newton(
     first: bool = False,
     window: int = LIMITS.window,
     goal: float = math.inf,
+    equations: tuple[Array, Array] | None = None,
     deadline: float = math.inf,
 ) -> Refinement:
     """Minimise ½ E r² (+ ½ Σ ridgeᵢ θᵢ²) over the free parameters among W, a, b, c.
@@ -92,6 +93,7 @@ def gauss_newton(
     line: the last unit is linear, φ(z) = z, and is solved for with the output weights, direction and all.
     first: end all starts once one of them is exact.
     goal: a risk; a start ends that will not come so low, even if its steps gain more and more.
+    equations: E r j (S, p) and E jjᵀ (S, p, p) of the starts, where they are known.
     deadline: a moment of time.perf_counter after which no further step begins.
 
     samples     rows, as `samples.open` gives them
@@ -126,7 +128,8 @@ def gauss_newton(
         part = students.take(active)
         factors = dampings[:, None] * (multiples[:1] if steep else multiples)
         coarse = host and damped.min() * min(LIMITS.factors) >= LIMITS.coarse_damping
-        candidates = _candidates(samples, part, moves, factors, ridge, dense, coarse=coarse)
+        known = None if equations is None or step > 1 else (_at(equations[0], active), _at(equations[1], active))
+        candidates = _candidates(samples, part, moves, factors, ridge, dense, coarse=coarse, known=known)
         candidates = _on_spheres(candidates) if unit else candidates
         found, candidates = _evaluate(samples, candidates, moves, ridge, len(active), line)
         part, after, dampings = _choose(part, candidates, found, _at(risks, active), factors, dampings)
@@ -189,14 +192,28 @@ def _with_penalty(risk: Array, students: Students, moves: Free, ridge: Ridge) ->
 
 
 def _candidates(
-    samples: Samples, students: Students, moves: Free, dampings: Array, ridge: Ridge, dense: bool, *, coarse: bool = False
+    samples: Samples,
+    students: Students,
+    moves: Free,
+    dampings: Array,
+    ridge: Ridge,
+    dense: bool,
+    *,
+    coarse: bool = False,
+    known: tuple[Array, Array] | None = None,
 ) -> Students:
-    """One student for every (damping, start): C·S of them, damping the slower index. coarse: JᵀJ in single precision."""
+    """One student for every (damping, start): C·S of them, damping the slower index.
+
+    coarse  whether JᵀJ may be in single precision
+    known   Jᵀr and JᵀJ, if they are
+    """
     theta = moves.pack(students)
     xp = array_namespace(theta)
     if dense:
-        equations = NormalEquations(students, moves, coarse)
-        _, gradient, gram = equations.assembled(samples.mean(equations))
+        if known is None:
+            equations = NormalEquations(students, moves, coarse)
+            known = equations.assembled(samples.mean(equations))[1:]
+        gradient, gram = known
         gradient, gram = _with_ridge(gradient, gram, theta, ridge)
         steps = _damped_steps(gram, gradient, dampings, coarse)
     else:
@@ -361,10 +378,14 @@ def _last_step(
         return students, risks
     part = students.take(close)
     damping = as_like(np.full((close.size, 1), LIMITS.least_damping), part.a)
-    moved = _candidates(samples, part, moves, damping, 0.0, dense=True)
-    if unit:
-        moved = replace(_on_spheres(moved), a=moved.a * _lengths(moved) ** degree)
-    found = to_numpy(_risks(samples, moved, moves, 0.0))
+    near = on_host(samples.device) and bool(np.all(risks[close] <= NEAR_ROUNDING * scale))
+    for coarse in (True, False) if near else (False,):  # from there a step needs few digits
+        moved = _candidates(samples, part, moves, damping, 0.0, dense=True, coarse=coarse)
+        if unit:
+            moved = replace(_on_spheres(moved), a=moved.a * _lengths(moved) ** degree)
+        found = to_numpy(_risks(samples, moved, moves, 0.0))
+        if coarse and np.all(found <= floor):
+            break
     better = np.flatnonzero(found < risks[close])
     if not better.size:
         return students, risks

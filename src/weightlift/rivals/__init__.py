@@ -19,7 +19,7 @@ from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
 from weightlift.network import Network
 from weightlift.rivals.analytic import examine_analytic, units_of_function
-from weightlift.rivals.cells import independent_rows, some_inputs
+from weightlift.rivals.cells import OwnTargets, independent_rows, some_inputs
 from weightlift.rivals.discrete import (
     discrete_columns,
     few_levels,
@@ -53,7 +53,7 @@ def examine(
 
     information: JᵀJ on these rows, if it is at hand.
 
-    samples  the rows, with the network's own values as targets
+    samples  the rows, whose targets do not matter
     gauge    the network in its coordinates
     rng      a generator
     """
@@ -62,7 +62,7 @@ def examine(
         return ()
     if gauge.network.a.ndim > 1:
         return (Finding(Outcome.UNEXAMINED, "Rivals of networks with several outputs are not examined; certify one output."),)
-    X, alpha = some_inputs(samples), ratio(gauge.network)
+    X, alpha, own = some_inputs(samples), ratio(gauge.network), samples.map(OwnTargets(gauge.network))
     if not len(X):
         return (NO_ROW,)
     columns = discrete_columns(X)
@@ -70,12 +70,12 @@ def examine(
     found = [same_function(gauge), *_shape(X, gauge, columns)]
     if columns.any():
         main = tuple(_tested(finding, columns) for finding in main)
-        found += _in_other_places(samples, X, gauge, columns)
+        found += _in_other_places(own, X, gauge, columns)
     if phi.analytic or any(finding.outcome is not Outcome.IMPOSSIBLE for finding in main):  # else bases are equations enough
         known = Information.of(samples, gauge) if information is None else information
         found += [spare_equations(samples, known, rng=rng)] if known.full_rank else []
         found += [few_rows(X, known, columns)] if columns.any() else []
-        found += [absorbed(samples, known)] if all(f.outcome is not Outcome.FOUND for f in main) else []
+        found += [absorbed(own, known)] if all(f.outcome is not Outcome.FOUND for f in main) else []
     return (*(finding for finding in found if finding is not None), *main)
 
 

@@ -60,13 +60,23 @@ class Bases:
         return self.missed <= q * self.codimension
 
 
+def different(B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where each different row of a 0/1 matrix stands first, in the order of the rows as numbers, and how often it occurs."""
+    k = B.shape[1]
+    if k <= LIMITS.word:
+        codes = B @ np.exp2(np.arange(k)[::-1])
+        codes = codes.astype(np.uint16 if k <= 16 else np.int64)  # of 16 bits sorting takes no comparisons
+        return np.unique(codes, return_index=True, return_counts=True)[1:]
+    return np.unique(np.packbits(B > 0, axis=1), axis=0, return_index=True, return_counts=True)[1:]
+
+
 def disjoint_bases(slopes: Slopes, wanted: int) -> Bases:
     """Disjoint bases of R^width among the rows, by greedy search, at most `wanted`.
 
     Slopes that as many rows share and that span the space are all of them at once, one row of each. Else rows in common
     directions come first and at random; the rare ones, of high leverage, are spent one at a time.
     """
-    first, counts = np.unique(np.packbits(slopes.B > 0, axis=1), axis=0, return_index=True, return_counts=True)[1:]
+    first, counts = different(slopes.B)
     if not _independent(slopes.take(first[counts >= wanted]))[1].shape[1]:
         return Bases(wanted)
     order = _common_first(slopes)

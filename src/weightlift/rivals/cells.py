@@ -15,6 +15,7 @@ from weightlift.evidence.rows import DistinctRows, count_distinct, double, round
 from weightlift.namespaces import Array, array_namespace, as_like, from_numpy, to_numpy
 from weightlift.network import Network
 from weightlift.risk import Students
+from weightlift.rivals import bases
 from weightlift.rivals.limits import LIMITS
 from weightlift.samples import Block, Samples, Sums
 
@@ -32,12 +33,15 @@ class Draws:
     def __call__(self, block: Block) -> Block:
         xp = array_namespace(block.X)
         X = xp.astype(block.X, xp.float64, copy=False)
+        lead = X[:, 0]
+        if bool(xp.any(lead == 0)):
+            first = xp.argmax(xp.astype(X != 0, xp.int8), axis=1)
+            lead = xp.take_along_axis(X, first[:, None], axis=1)[:, 0]
+        scale = xp.where(lead < 0, -xp.ones_like(lead), xp.ones_like(lead))
         if self.rays:
-            length = xp.sqrt(xp.sum(X * X, axis=1, keepdims=True))
-            X = X / xp.where(length > 0, length, xp.ones_like(length))
-        first = xp.argmax(xp.astype(X != 0, xp.int8), axis=1)
-        lead = xp.take_along_axis(X, first[:, None], axis=1)
-        return replace(block, X=xp.where(lead < 0, -X, X))
+            length = xp.sqrt(xp.vecdot(X, X))
+            scale = scale * xp.where(length > 0, length, xp.ones_like(length))
+        return replace(block, X=X / scale[:, None])
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +107,7 @@ def cells(samples: Samples, X: np.ndarray, gauge: Gauge, margin: float = 0.0) ->
 
 def distinct(B: np.ndarray) -> np.ndarray:
     """The different rows of a 0/1 matrix."""
-    packed = np.unique(np.packbits(B > 0, axis=1), axis=0)
-    return np.unpackbits(packed, axis=1, count=B.shape[1]).astype(float)
+    return np.asarray(B[bases.different(B)[0]])
 
 
 @dataclass(frozen=True)

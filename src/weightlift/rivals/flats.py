@@ -170,13 +170,13 @@ def dependent_neighbours(x: np.ndarray) -> bool:
     count = q - bool(np.ptp(x[:, -1]) == 0)
     if len(x) <= q or not count:
         return False
-    for at in range(0, len(x), max(1, len(x) // LIMITS.touched)):
-        gaps = x - x[at]
-        squares = (gaps**2).sum(axis=1)
-        squares[at] = np.inf
-        near = np.argpartition(squares, count - 1)[:count]
-        columns = gaps[near].T / np.maximum(np.linalg.norm(gaps[near], axis=1), np.finfo(float).tiny)
-        if np.abs(np.diagonal(np.linalg.qr(columns, mode="r"))).min() <= LIMITS.independent:
+    some = range(0, len(x), max(1, len(x) // LIMITS.touched))
+    squares = np.vecdot(x, x) - 2.0 * x[some] @ x.T  # up to what is the same for all neighbours of a row
+    for at, distances in zip(some, squares, strict=True):
+        distances[at] = np.inf
+        gaps = x[np.argpartition(distances, count - 1)[:count]] - x[at]
+        columns = gaps.T / np.maximum(np.linalg.norm(gaps, axis=1), np.finfo(float).tiny)
+        if not _independent(columns):
             return True
     return False
 

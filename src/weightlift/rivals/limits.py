@@ -11,6 +11,7 @@ PRIME = 2**31 - 1  # products of two residues fit int64; a 0/1 matrix times resi
 class Limits:
     on_kink: float = 1e-9  # |z| beside |x|ᵀ|w| + |b| below which a side is chance: units are known to 1e-12 or better
     rows: int = 2**17  # rows whose sides are kept, those with the least hashes: 16 MB with their keys at k = 1000
+    word: int = 52  # units whose sides are the digits of a number that a float holds
     rare: float = 1.0  # leverage beside its mean from which rows are spent in its order, last: 3 found one basis less in 15 %
     near: int = 1024  # rows that are tried before all others when a basis is completed
     listed_units: int = 36  # 2¹⁸ sums a half, eight values of the check rows: 0.7 s

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -25,10 +26,11 @@ from weightlift.identifiability.reflections import reflection, reflection_polyno
 from weightlift.identifiability.subset_sums import SubsetSums
 from weightlift.namespaces import array_namespace, matmul_transposed, to_numpy
 from weightlift.network import Network
+from weightlift.refinement.normal_equations import NormalEquations
 from weightlift.risk import Students
 from weightlift.rivals.finding import Finding, Outcome
 from weightlift.rivals.limits import LIMITS
-from weightlift.rivals.trial import Bar, agree, below, changed, named, refitted
+from weightlift.rivals.trial import Bar, Equations, agree, below, changed, named, refitted
 from weightlift.samples import Block, Samples, Sums
 
 
@@ -36,6 +38,9 @@ def same_function(gauge: Gauge) -> Finding | None:
     """Sets of units whose reflection leaves the function as it is, other than symmetries of φ."""
     net = gauge.network
     if net.activation.reflection is None or net.turns:
+        return None
+    changes = reflection_polynomials(net, offset=gauge.free.c)
+    if len(changes) >= net.n_units and _apart(changes):
         return None
     try:
         found = sign_patterns(net, offset=gauge.free.c, tol=LIMITS.same_function, near=LIMITS.same_function)
@@ -54,6 +59,12 @@ def same_function(gauge: Gauge) -> Finding | None:
         rivals=tuple(reflect(net, pattern, offset=gauge.free.c) for pattern in patterns[: LIMITS.patterns]),
         patterns=patterns,
     )
+
+
+def _apart(changes: np.ndarray) -> bool:
+    """Whether ‖C f‖ ≥ σ_min ‖f‖ says of changes C (rows, k) that no set of them is a small one."""
+    sizes = np.linalg.svd(changes, compute_uv=False)
+    return bool(sizes.min(initial=np.inf) > LIMITS.same_function * np.linalg.norm(sizes))
 
 
 def absorbed(samples: Samples, information: Information) -> Finding | None:
@@ -179,10 +190,42 @@ def reflected_below(samples: Samples, gauge: Gauge, bar: Bar) -> Finding | None:
     if net.activation.reflection is None or len(reflection(net.activation)[1]) <= 1:
         return None
     patterns = _nearest(gauge)
-    proposals = [(tuple(np.flatnonzero(p).tolist()), start) for p in patterns for start in _starts(gauge, p)]
-    kept = below(samples, gauge, proposals, bar)
+    starts = [_starts(gauge, pattern) for pattern in patterns]
+    proposals = [(tuple(np.flatnonzero(p).tolist()), start) for p, own in zip(patterns, starts, strict=True) for start in own]
+    cheaper = len(patterns) > 4 and len(proposals) == len(patterns)
+    equations = partial(reflected_equations, gauge=gauge, patterns=patterns, rivals=[rival for _, rival in proposals])
+    kept = below(samples, gauge, proposals, bar, equations if cheaper else None)
     reflected = np.array([np.isin(np.arange(net.n_units), units) for units, _ in kept])
     return _finding(gauge, reflected, [rival for _, rival in kept]) if kept else None
+
+
+def reflected_equations(samples: Samples, gauge: Gauge, patterns: np.ndarray, rivals: list[Network]) -> Equations:
+    """½ Σ w r², Jᵀr and JᵀJ of networks with units reflected, all from the products of the units and their reflections: those
+    of one network twice as wide, 4 k² q² of them, however many patterns there are.
+
+    patterns  (S, k) the units that are reflected in each
+    rivals    the networks
+    """
+    net, free, k = gauge.network, gauge.free, gauge.network.n_units
+    turned = reflect(net, np.ones(k, dtype=bool), offset=False)
+    W, a, b = np.hstack([net.W, turned.W]), np.append(net.a, turned.a), np.append(net.b, turned.b)
+    statistic = NormalEquations(Students.of(replace(net, W=W, a=a, b=b, c=0.0)), replace(free, a=True, c=True))
+    risk, gradient, gram = (to_numpy(v)[0] for v in statistic.assembled(samples.fold(statistic)))
+    q, own = free.inputs(net.n_inputs), np.append(a, 0.0)
+    with_values = gram[:, 2 * k * q :]  # (·, 2k + 1) products of J with φ(zᵢ) and one
+    with_y = with_values @ own - gradient
+    energy = 2.0 * float(risk) - own @ (with_values[2 * k * q :] @ own - 2.0 * with_y[2 * k * q :])
+    risks, gradients, grams = [], [], []
+    for pattern, rival in zip(patterns, rivals, strict=True):
+        units = np.arange(k) + k * pattern
+        at = [(2 * k * np.arange(q)[:, None] + units).ravel(), (2 * k * q + units)[: k * free.a], [len(gram) - 1][: free.c]]
+        beta = np.zeros(2 * k + 1)
+        beta[units], beta[-1] = rival.a, rival.c
+        with_f, chosen = with_values @ beta, np.concatenate(at).astype(int)
+        risks.append(0.5 * (energy + beta @ (with_f - 2.0 * with_y)[2 * k * q :]))
+        gradients.append((with_f - with_y)[chosen])
+        grams.append(gram[np.ix_(chosen, chosen)])
+    return np.array(risks), np.array(gradients), np.array(grams)
 
 
 def _nearest(gauge: Gauge) -> np.ndarray:

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.rows import Agreement, double
-from weightlift.namespaces import array_namespace, to_numpy
+from weightlift.namespaces import array_namespace, as_like, solve, to_numpy
 from weightlift.network import Network
 from weightlift.refinement.gauss_newton import gauss_newton
 from weightlift.refinement.normal_equations import NormalEquations
 from weightlift.risk import Risk, Students
+from weightlift.rivals.cells import OwnTargets
 from weightlift.rivals.limits import LIMITS
 from weightlift.samples import Block, Samples, Sums
 
 
 def agree(samples: Samples, gauge: Gauge, rival: Network) -> bool:
     """Whether other units agree on every row, nearly to rounding."""
-    level = float(samples.fold(Agreement(rival))[0])
+    level = float(samples.map(OwnTargets(gauge.network)).fold(Agreement(rival))[0])
     return level <= LIMITS.agreement and not rival.equivalent(gauge.network, LIMITS.same)
 
 
@@ -42,8 +43,15 @@ class Bar:
     few: float = 1.0  # how many times fewer rows make up Σ w r² than of Gaussian errors: n Σ w² r⁴/3(Σ w r²)², and at least 1
 
 
+Equations = tuple[np.ndarray, np.ndarray, np.ndarray]  # ½ Σ w r² (S,), Jᵀr (S, p) and JᵀJ (S, p, p)
+
+
 def below(
-    samples: Samples, gauge: Gauge, proposals: list[tuple[tuple[int, ...], Network]], bar: Bar
+    samples: Samples,
+    gauge: Gauge,
+    proposals: list[tuple[tuple[int, ...], Network]],
+    bar: Bar,
+    equations: Callable[[Samples], Equations] | None = None,
 ) -> list[tuple[tuple[int, ...], Network]]:
     """Of proposals, each with the units concerned, those that are other networks below the bar once refitted.
 
@@ -51,6 +59,8 @@ def below(
     are many. What may be near on all of them then takes a step on these; what is near and has not come back is refitted there.
     A step that gains little beside the margin is the last. Where few rows make up Σ w r², more are taken at first, and what is
     near is so much wider.
+
+    equations  those of the proposals on some rows, where they come cheaper than one by one
     """
     if not proposals:
         return []
@@ -61,10 +71,12 @@ def below(
     some = samples if share > 0.5 else samples.split(share, 1.0 - share, seed=0)[0].persist()
     here, margin = squared_error(some, gauge.network), (ceiling - own) * some.total / samples.total
     least, far = here + margin, reach_of_some(own, ceiling, samples.total, some.total, reach) if some is not samples else reach
-    left, _ = after_a_step(some, gauge, starts, least)
+    known = _equations(some, gauge, Students.of(*starts)) if equations is None else equations(some)
+    left, _ = after_a_step(some, gauge, starts, least, known)
     chosen = np.flatnonzero(left <= max(reach, float(np.sort(left)[: LIMITS.nearest][-1])))
     goal = (here + max(far, LIMITS.far) * margin) / (2.0 * some.total)
-    rivals = refitted(some, gauge, [starts[i] for i in chosen], LIMITS.first_iterations, tol, goal)
+    first = known[1][chosen] / some.total, known[2][chosen] / some.total
+    rivals = refitted(some, gauge, [starts[i] for i in chosen], LIMITS.first_iterations, tol, goal, first)
     if some is not samples:
         possible = after_a_step(some, gauge, rivals, least)[0] <= far
         chosen, rivals = chosen[possible], [rival for rival, may in zip(rivals, possible, strict=True) if may]
@@ -126,25 +138,37 @@ def reach_of_some(own: float, ceiling: float, total: float, weight: float, reach
     return reach + LIMITS.deviations * 2.0 * math.sqrt(own / total * reach / margin)
 
 
-def after_a_step(samples: Samples, gauge: Gauge, starts: list[Network], ceiling: float) -> tuple[np.ndarray, Students]:
+def after_a_step(
+    samples: Samples,
+    gauge: Gauge,
+    starts: list[Network],
+    ceiling: float,
+    equations: Equations | None = None,
+) -> tuple[np.ndarray, Students]:
     """(S,) min_δ Σ w (r + Jδ)², r and J those of the start, above the network's Σ w r²; one is at the ceiling. And θ + δ.
 
     What the step leaves is of second order: where the ceiling is at rounding level, a small share of Σ w y² is the unit.
+    equations: those of the starts, where they are known.
     """
     net = gauge.network
     zero = replace(net, a=0.0 * net.a, c=0.0)
     own, energy = 2.0 * to_numpy(samples.fold(Risk(Students.of(net, zero)))[0])
     students = Students.of(*starts)
-    equations = NormalEquations(students, gauge.free)
-    risks, gradients, grams = (to_numpy(v) for v in equations.assembled(samples.fold(equations)))
+    risks, gradients, grams = _equations(samples, gauge, students) if equations is None else equations
     diagonal = np.diagonal(grams, axis1=1, axis2=2)
     root = np.sqrt(np.maximum(diagonal, 1e-10 * diagonal.max(axis=1, keepdims=True)) + np.finfo(float).tiny)
     scaled, target = grams / (root[:, :, None] * root[:, None, :]), gradients / root
-    steps = np.linalg.solve(scaled + LIMITS.damping * np.eye(target.shape[1]), target[:, :, None])[:, :, 0]
+    steps = solve(scaled + LIMITS.damping * np.eye(target.shape[1]), target[:, :, None])[:, :, 0]
     excess = 2.0 * risks - (target * steps).sum(axis=1) - own
     share = excess / max(ceiling - own, LIMITS.suspect**2 * energy / LIMITS.reach, np.finfo(float).tiny)
     moved = gauge.free.unpack(gauge.free.pack(students) - np.where(np.isfinite(steps), steps, 0.0) / root, students)
     return np.where(np.isfinite(share), share, np.inf), moved
+
+
+def _equations(samples: Samples, gauge: Gauge, students: Students) -> Equations:
+    statistic = NormalEquations(students, gauge.free)
+    risks, gradients, grams = (to_numpy(v) for v in statistic.assembled(samples.fold(statistic)))
+    return risks, gradients, grams
 
 
 def changed(gauge: Gauge, rivals: list[Network]) -> tuple[int, ...]:
@@ -168,17 +192,29 @@ def refitted(
     iterations: int = LIMITS.iterations,
     tol: float = 1e-6,
     goal: float = math.inf,
+    equations: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> list[Network]:
     """All together; one by one where a singular matrix ends that, and as they are where it is their own.
 
-    goal  the mean of w r²/2 beyond whose reach a refit ends
+    goal       the mean of w r²/2 beyond whose reach a refit ends
+    equations  the means of w r j and w jjᵀ at the starts, where they are known
     """
     if not starts:
         return []
     names = gauge.free.names
+    like = samples.xp.zeros((1,), dtype=samples.xp.float64, device=samples.device)
     try:
         students = Students.of(*starts)
-        fit = gauss_newton(samples, students, free=names, iterations=iterations, tol=tol, goal=goal, damping=LIMITS.damping)
+        fit = gauss_newton(
+            samples,
+            students,
+            free=names,
+            iterations=iterations,
+            tol=tol,
+            goal=goal,
+            damping=LIMITS.damping,
+            equations=None if equations is None else (as_like(equations[0], like), as_like(equations[1], like)),
+        )
     except np.linalg.LinAlgError:
         return (
             starts

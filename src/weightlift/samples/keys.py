@@ -6,6 +6,7 @@ source matter: key = mix(Σ_j mix(bits(x_j) + j·γ)) in arithmetic modulo 2⁶�
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import numpy as np
@@ -36,9 +37,15 @@ def row_keys(X: Array, y: Array) -> Array:
 def _row_keys(X: Array, targets: Array) -> Array:
     xp = array_namespace(X, targets)
     rows = xp.concat([xp.astype(X, xp.float64), xp.astype(targets, xp.float64)], axis=1)
-    steps = np.array([_signed(GAMMA * (j + 1)) for j in range(rows.shape[1])], dtype=np.int64)
-    bits = float64_bits(rows) + xp.asarray(steps, device=device(X))
+    bits = float64_bits(rows)
+    bits += xp.asarray(_steps(int(rows.shape[1])), device=device(X))
     return _mix(xp.sum(_mix(bits), axis=1, dtype=xp.int64))
+
+
+@functools.cache
+def _steps(columns: int) -> np.ndarray:
+    """(columns,) (j + 1) γ."""
+    return np.array([_signed(GAMMA * (j + 1)) for j in range(columns)], dtype=np.int64)
 
 
 def uniforms(keys: Array, seed: int) -> Array:
@@ -60,7 +67,16 @@ def intervals(fractions: tuple[float, ...]) -> list[tuple[float, float]]:
 
 
 def _mix(z: Array) -> Array:
-    """The finalizer of SplitMix64 in wrapping int64 arithmetic, its multipliers as signed numbers; z is overwritten."""
+    """The finalizer of SplitMix64 in wrapping int64 arithmetic, its multipliers as signed numbers; z is overwritten.
+
+    NumPy has unsigned numbers, whose shifts are logical as they are."""
+    if isinstance(z, np.ndarray):
+        bits = z.view(np.uint64)
+        for shift, _, factor in MIXING:
+            bits ^= bits >> shift
+            if factor is not None:
+                bits *= factor % 2**64
+        return z
     for shift, mask, factor in MIXING:
         high = z >> shift
         high &= mask
