@@ -83,6 +83,7 @@ def test_rows_above_the_limit_are_those_of_the_hat_matrix(seed: int) -> None:
     (block,) = rows.map(deciding.without).blocks(200)
     np.testing.assert_array_equal(np.asarray(block.w) == 0.0, high)
     assert float(rows.fold(deciding)[0]) == high.sum()
+    assert deciding.sketch.shape == (gauge.size, LIMITS.sketched)
     estimates = ((J @ deciding.sketch) ** 2).sum(axis=1) / (Q**2).sum(axis=1)
     assert np.median(estimates) == pytest.approx(1.0, abs=0.5)  # χ² of 24 over 24, a deviation of 0.3 each
 
@@ -93,7 +94,9 @@ def test_sketches_may_underrate_leverages_fourfold(seed: int) -> None:
     X = np.random.default_rng(seed).standard_normal((60, 3))
     w = np.where(np.arange(60) < 3, 1e9, 1.0)
     rows, gauge = open_samples(X, net.predict(X), sample_weight=w), Gauge.of(net, bias=True, offset=False)
-    L = Information.of(rows, gauge).half_inverse
+    known = Information.of(rows, gauge)
+    L = known.half_inverse
+    assert Deciding.of(known, np.random.default_rng(0)).sketch is L  # as few as are sketched
     for share, found in ((1.0, 3), (0.3, 3), (0.2, 0)):
         assert float(rows.fold(Deciding(gauge, L, np.sqrt(share) * L))[0]) == found
 

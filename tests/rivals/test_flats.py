@@ -273,7 +273,7 @@ def test_neighbours_are_near_by_inputs_of_one_size(seed: int) -> None:
     t = rng.standard_normal((72, 1))
     X = np.hstack([np.repeat(rng.standard_normal((24, 9)), 3, axis=0) + 0.1 * t, t])[rng.permutation(72)]
     gauge = Gauge.of(Network(rng.standard_normal((10, 2)), [1.0, 1.0], [0.1, 0.2], 0.0, "tanh"), bias=True, offset=False)
-    for size in (1.0, 1e8):
+    for size in (1.0, 1e8, 1e14):
         assert rows_on_flats(X * np.append(np.ones(9), size), gauge, 1e-9) is not None
         assert rows_on_flats(rng.standard_normal((72, 10)) * np.append(np.ones(9), size), gauge, 1e-9) is None
 
