@@ -309,6 +309,12 @@ def spare_units(rng: np.random.Generator) -> Instance:
     return Instance(X, (truth, fit), "fits", {"bias": True, "offset": True})
 
 
+def spare_outputs(rng: np.random.Generator) -> Instance:
+    """The same with a second, proportional output, or beside a linear part."""
+    linear, instance = bool(rng.integers(2)), spare_units(rng)
+    return replace(instance, networks=tuple(_widened(net, linear=linear) for net in instance.networks))
+
+
 def held_out_copies(rng: np.random.Generator) -> Instance:
     """The held-out rows are fitted ones, in another order, copied, or those that a symmetry makes copies."""
     activation = str(rng.choice(["relu", "tanh", "softplus", "absolute"]))
@@ -710,6 +716,7 @@ CONSTRUCTIONS: dict[str, Callable[[np.random.Generator], Instance]] = {
         flat_outputs,
         linear_pairs,
         spare_units,
+        spare_outputs,
         held_out_copies,
         split,
         zero_set,

@@ -368,3 +368,27 @@ def test_assumptions_begin_with_one_capital():
     X = rng.normal(size=(200, 3))
     found = [s.sentence for s in certified(net, net, X, bias=True).statements if s.kind is Kind.ASSUMED]
     assert "The activation is real-analytic, as declared." in found
+
+
+@pytest.mark.parametrize("linear", [False, True])
+@pytest.mark.parametrize("spare", ["a pair that cancels", "nearly linear", "nearly double"])
+def test_units_that_others_replace_narrow_the_class_of_several_outputs_too(spare: str, linear: bool, seed: int) -> None:
+    """With a unit to spare the other may be two, √ε apart: the headline names the class without."""
+    rng = np.random.default_rng(seed)
+    X, w, v, u = rng.standard_normal((120, 3)), *rng.standard_normal((3, 3))
+    W, a = {
+        "a pair that cancels": ([w, v, v * (1.0 + 1e-13)], [1.8, 0.4, -0.4]),
+        "nearly linear": ([w, 1e-12 * v], [1.8, 0.4]),
+        "nearly double": ([w, v, v * (1.0 + 1e-9)], [1.8, 0.4, 0.5]),
+    }[spare]
+    b, narrow = [0.3] + [0.2] * (len(a) - 1), 2 if spare == "nearly double" else 1
+    nets = [wl.Network(np.array(V).T, a[: len(V)], b[: len(V)], 0.1, "tanh", u) for V in (W, [w, v])]
+    if not linear:
+        A, c = np.outer(a, [1.0, -0.7]), np.array([0.1, 0.2])
+        nets = [wl.Network(np.array(V).T, A[: len(V)], b[: len(V)], c, "tanh") for V in (W, [w, v])]
+    net, more = nets
+    certificate = certify(net, X, net.predict(X), bias=True, offset=True)
+    assert certificate.evidence.width == narrow
+    assert set(certificate.certified_units) <= {0}
+    assert f"at most {narrow} tanh unit" in certificate.headline
+    assert certify(more, X, more.predict(X), bias=True, offset=True).evidence.width is None

@@ -1,10 +1,15 @@
 """Distances of units of several outputs: relative, in regions, and up to what changes no value."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from weightlift import certify, samples
 from weightlift.certificate.joint_distances import joint_distances
 from weightlift.network import Network
+from weightlift.refinement.gauss_newton import gauss_newton
+from weightlift.refinement.variable_projection import Model, variable_projection
 
 
 def network(W, A, b, activation="tanh"):
@@ -59,3 +64,24 @@ def test_biases_of_a_wave_are_those_of_the_nearest_repetition(times):
     other = network(one.W, one.A * (-1.0) ** times * 1.001, one.b + times * np.pi, "sine")
     assert joint_distances(one, other, np.array([1e-3]), None)[0, 0] == pytest.approx(1.0, rel=1e-6)
     assert joint_distances(network(one.W, one.A, one.b), network(one.W, one.A, other.b), np.ones(1), None)[0, 0] > 1.0
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_waves_far_from_the_origin_are_not_taken_for_their_repetitions(outputs: int) -> None:
+    """x + 1000: w moves by little, b by a thousand times that, more than half a period; the two together are in the region."""
+    rng = np.random.default_rng(3)
+    W, A = rng.standard_normal((4, 2)), rng.uniform(0.5, 1.5, (2, outputs))
+    truth = Network(W, A if outputs > 1 else A[:, 0], np.array([0.2, -0.4]) - 1e3 * W.sum(axis=0), activation="sine")
+    X = rng.standard_normal((600, 4)) + 1e3
+    y = truth.predict(X)
+    y = y + 0.02 * rng.standard_normal(y.shape)
+    start = samples.open(X, y)
+    if outputs > 1:
+        fit = variable_projection(start, truth, Model(True, False, False), iterations=60, damping=1e-6, tol=1e-14).network
+    else:
+        fit = gauss_newton(start, truth, free="Wab", iterations=100, tol=1e-13).network
+    claim = certify(fit, X, y, bias=True, offset=False)
+    assert np.abs(fit.b - truth.b).max() > np.pi / 2
+    assert claim
+    assert claim.locate(truth, wide=False)[0].all()
+    assert not claim.locate(replace(truth, b=truth.b + 0.8), wide=False)[0].any()

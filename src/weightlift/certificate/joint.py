@@ -25,6 +25,7 @@ import numpy as np
 from weightlift.certificate.heldout import HeldOut, fresh_rows
 from weightlift.certificate.joint_agreement import JointAgreement
 from weightlift.certificate.joint_confirmation import confirmed_jointly
+from weightlift.certificate.joint_distances import joint_distances
 from weightlift.certificate.joint_noise import JointNoise
 from weightlift.certificate.joint_standard import StandardForm
 from weightlift.certificate.joint_statistical import NONE, NoisyCase, certify_noisy, of_few_rows
@@ -39,6 +40,7 @@ from weightlift.certificate.statement import (
     assumptions,
     named,
     of_finding,
+    of_width,
     symmetries,
 )
 from weightlift.certificate.status import Certificate, Evidence
@@ -46,7 +48,7 @@ from weightlift.evidence.gauge import Gauge
 from weightlift.identifiability import rows_needed
 from weightlift.namespaces import array_namespace, as_like, to_numpy
 from weightlift.network import Network
-from weightlift.refinement.variable_projection import Model
+from weightlift.refinement.variable_projection import Hidden, Model, variable_projection
 from weightlift.rivals import Finding, Outcome, examine, examine_beside_linear, examine_uncounted
 from weightlift.rivals.cells import Draws, OwnTargets, independent_rows, some_inputs
 from weightlift.rivals.discrete import discrete_columns
@@ -99,7 +101,10 @@ def certify_joint(
             return replace(blank, evidence=replace(evidence, disagreement=share), precision=np.zeros(0), statements=lines)
         sides, needed = to_numpy(samples.fold(Sides(network))[0]), _needed(network, model)
         form = StandardForm.of(network, samples, model, explained=True)
-        precision = form.precision(fitted.errors)
+        precision, spare = form.precision(fitted.errors), None
+        if distinct >= needed:  # else nothing is claimed of any width
+            precision, spare = _without_spare(form, samples, fitted.errors, precision)
+        blank = _narrowed(blank, spare)
         known = (
             agreement,
             _enough(needed, distinct),
@@ -109,13 +114,50 @@ def certify_joint(
             *_on_both_sides(network, model, sides),
             *([] if told is None else [told]),
         )
-        evidence = replace(evidence, condition=form.information.condition, disagreement=share)
+        evidence = replace(blank.evidence, condition=form.information.condition, disagreement=share)
         claim = replace(blank, evidence=evidence, precision=precision)
         if not claim.adding(*known, of_finding(NONE)).certified_units:  # whatever rivals there are
             return claim.adding(*known, *_confirmed(form, precision, (), rng))
         proof = None if heldout is None else _told_apart(gauge, samples, heldout, held)
         rivals = (proof,) if proof else _rivals(network, model, samples, gauge, distinct, rng)
         return claim.adding(*known, *_confirmed(form, precision, rivals, rng), *rivals)
+
+
+def _without_spare(
+    form: StandardForm, samples: Samples, errors: np.ndarray, precision: np.ndarray
+) -> tuple[np.ndarray, Statement | None]:
+    """The precision in the class without units that others, refitted, replace, and its width: as for one output [verdict]."""
+    raw, own, loose = form.raw, form.stacked.network, np.flatnonzero(~(precision <= LIMITS.precision)).tolist()
+    kept, narrow, left = list(range(own.n_units)), None, errors
+    for i in loose:
+        rest = [j for j in kept if j != i]
+        if not rest:
+            break
+        start, unit = Hidden(own.W[:, None, rest], own.b[None, rest], own.activation), form.stacked.homogeneous
+        fit = variable_projection(form.rows, start, raw.model, iterations=LIMITS.refit, unit=unit, damping=1e-6)
+        found = form.back(fit.network_of(0))
+        error = JointAgreement.of(found, samples).errors
+        if (error <= errors / LIMITS.precision**2).all():
+            kept, narrow, left = rest, found, error
+    if narrow is None:
+        return precision, None
+    a = raw.network.A[kept].reshape(narrow.a.shape)
+    given = replace(narrow, W=raw.network.W[:, kept], b=raw.network.b[kept], a=a)
+    moved = np.diagonal(joint_distances(given, narrow, np.ones(len(kept)), None))
+    known = np.full(own.n_units, math.inf)
+    known[kept] = moved + StandardForm.of(narrow, samples, raw.model, explained=True).precision(left)
+    sentence = f"Others, refitted, replace some of {named(loose, verb=False)}: use fewer units. What follows is about"
+    sentence, units = f"{sentence} networks of at most {len(kept)}.", tuple(loose)
+    return known, Statement(Topic.SUPERFLUOUS, Kind.TESTED, False, sentence, len(kept), units=units)
+
+
+def _narrowed(blank: Certificate, spare: Statement | None) -> Certificate:
+    """The claim to be made in the class of that width."""
+    if spare is None:
+        return blank
+    width = int(spare.number)
+    statements = (spare, of_width(blank.network, width), *blank.statements[1:])
+    return replace(blank, evidence=replace(blank.evidence, width=width), statements=statements)
 
 
 def _of_rounded_targets(
@@ -130,6 +172,8 @@ def _of_rounded_targets(
         return None
     everything = StandardForm.of(network, samples, model, explained=True)
     rows, form, precision = _clear_of_kinks(everything, samples, quantum.squares)
+    precision, spare = _without_spare(form, rows, quantum.squares, precision)
+    blank = _narrowed(blank, spare)
     evidence = replace(
         blank.evidence, condition=form.information.condition, quantum=quantum.size, detection_limit=2 * quantum.bound
     )

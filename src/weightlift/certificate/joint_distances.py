@@ -8,6 +8,7 @@ would move units out of their regions. Reflections that φ and the linear part a
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -36,9 +37,9 @@ def joint_distances(
         if not bias and other.b[j]:
             continue
         for theirs in _representatives(other, j, turns=network.turns or other.turns):
-            for i in range(k):
-                own = _unit(network, i)
-                repeated = _nearest_repetition(theirs, own[0][-1], network.activation)
+            for i, near in itertools.product(range(k), (False, True)):
+                own = _unit(network, i)  # far from the origin w and b are known together alone: the nearest bias may not be it
+                repeated = _nearest_repetition(theirs, own[0][-1], network.activation) if near else theirs
                 along = _padded(own[0] if slices is None else slices[i], own[0])
                 pair = _pair(own, repeated, along, network.activation.degree)
                 if pair is None:

@@ -280,10 +280,16 @@ class Certificate:
 
     def _distance(self, gauge: Gauge, i: int, unit: tuple[np.ndarray, float], regions: np.ndarray | None) -> float:
         theta, sign = unit
-        own, own_sign = gauge.unit(i)
+        own, _ = gauge.unit(i)
         if (repeats := shift(self.network.activation)) is not None and gauge.free.b and gauge.free.a:
-            times = round((own[-2] - theta[-2]) / repeats[0])
-            theta = np.append(theta[:-2], (theta[-2] + times * repeats[0], theta[-1] * repeats[1] ** times))
+            times = round((own[-2] - theta[-2]) / repeats[0])  # far from the origin w and b are known together alone
+            near = np.append(theta[:-2], (theta[-2] + times * repeats[0], theta[-1] * repeats[1] ** times))
+            return min(self._off(gauge, i, (there, sign), regions) for there in (theta, near))
+        return self._off(gauge, i, unit, regions)
+
+    def _off(self, gauge: Gauge, i: int, unit: tuple[np.ndarray, float], regions: np.ndarray | None) -> float:
+        theta, sign = unit
+        own, own_sign = gauge.unit(i)
         if sign != own_sign:
             return math.inf
         if regions is not None:
