@@ -43,8 +43,11 @@ def test_solutions_of_batches(as_xp: Convert, size: int, rng: np.random.Generato
     np.testing.assert_allclose(A @ found, B, atol=1e-10)
 
 
-def test_singular_matrices_get_a_ridge(as_xp: Convert) -> None:
-    found = to_numpy(namespaces.solve(as_xp(np.ones((1, 2, 2))), as_xp(np.ones((1, 2, 1)))))
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_singular_matrices_get_a_ridge(as_xp: Convert, dtype: type) -> None:
+    """In single precision a ridge that double precision would see is none."""
+    found = to_numpy(namespaces.solve(as_xp(np.ones((1, 2, 2), dtype)), as_xp(np.ones((1, 2, 1), dtype))))
+    assert found.dtype == dtype
     assert found.sum() == pytest.approx(1.0, rel=1e-3)
 
 

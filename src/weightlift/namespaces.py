@@ -228,7 +228,8 @@ def solve(A: Array, B: Array) -> Array:
     try:
         return xp.linalg.solve(A, B)
     except (np.linalg.LinAlgError, RuntimeError):  # PyTorch's error for singular matrices is a RuntimeError
-        return xp.linalg.solve(A + 1e-12 * xp.eye(A.shape[-1], dtype=A.dtype, device=device(A)), B)
+        ridge = 4500.0 * float(xp.finfo(A.dtype).eps)  # 1e-12 in double precision
+        return xp.linalg.solve(A + ridge * xp.eye(A.shape[-1], dtype=A.dtype, device=device(A)), B)
 
 
 def blockwise_cholesky_solve(A: Array, B: Array, tile: int = TILE) -> Array:
