@@ -288,15 +288,28 @@ def linear_pairs(rng: np.random.Generator) -> Instance:
 
 def spare_units(rng: np.random.Generator) -> Instance:
     """Nearly doubled, cancelling or constant units beside one that may as well be two, 10⁻¹⁰ apart, or beside a faint one."""
+    return _with_spare(rng, (-14.0, -8.0), (-12.0, -9.0))
+
+
+def spare_rounded(rng: np.random.Generator) -> Instance:
+    """The same of rounded targets, the two as far apart as these do not show, or farther."""
+    places = int(rng.integers(2, 9))
+    instance = _with_spare(rng, (-places - 4.0, -places / 2), (-places, -places / 2 - 0.5))
+    values = instance.networks[0].predict(instance.X)
+    return replace(instance, kind="noisy", noise=np.round(values, places) - values)
+
+
+def _with_spare(rng: np.random.Generator, gaps: tuple[float, float], apart: tuple[float, float]) -> Instance:
+    """gaps, apart: decades of the distances of the two that are nearly one, and of the two that are fitted by one."""
     activation = str(rng.choice(["tanh", "softplus", "erf", "silu", "relu"]))
     d, k = int(rng.integers(1, 5)), int(rng.integers(1, 4))
     X = rng.standard_normal((40 * (d + 2) * (k + 2), d))
     W, a, b = rng.standard_normal((d, k)), rng.choice([-1.0, 1.0], k) * rng.uniform(0.5, 1.5, k), rng.uniform(-1, 1, k)
-    v, size, gap = rng.standard_normal(d), rng.uniform(0.2, 1.5), 10 ** rng.uniform(-14, -8)
+    v, size, gap = rng.standard_normal(d), rng.uniform(0.2, 1.5), 10 ** rng.uniform(*gaps)
     pairs = ([v, (1.0 + gap) * v], [size, -size]), ([v, (1.0 + gap) * v], [size, size]), ([gap * v], [size])
     more, sizes = pairs[int(rng.integers(3))]
     fit = Network(np.column_stack([W, *more]), np.append(a, sizes), np.append(b, np.full(len(more), 0.3)), 0.0, activation)
-    e, part = 10 ** rng.uniform(-12, -9) * rng.standard_normal(d), rng.uniform(0.2, 0.8)
+    e, part = 10 ** rng.uniform(*apart) * rng.standard_normal(d), rng.uniform(0.2, 0.8)
     halves = [W[:, 0] + (1 - part) * e, W[:, 0] - part * e]
     kept = slice(k, k + 1) if sizes[-1] > 0 and len(more) == 2 else slice(k, k)  # the double, as one unit
     truth = Network(
@@ -716,6 +729,7 @@ CONSTRUCTIONS: dict[str, Callable[[np.random.Generator], Instance]] = {
         flat_outputs,
         linear_pairs,
         spare_units,
+        spare_rounded,
         spare_outputs,
         held_out_copies,
         split,

@@ -15,7 +15,9 @@ import weightlift as wl
 from weightlift.activations import examples
 from weightlift.certificate import Kind, Status, Topic, certify, joint
 from weightlift.certificate.joint import _clear_of_kinks, _parameters
+from weightlift.certificate.joint_agreement import JointAgreement
 from weightlift.certificate.joint_standard import StandardForm
+from weightlift.certificate.limits import LIMITS
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.stacked import Stacked
 from weightlift.refinement.variable_projection import Model
@@ -392,3 +394,32 @@ def test_units_that_others_replace_narrow_the_class_of_several_outputs_too(spare
     assert set(certificate.certified_units) <= {0}
     assert f"at most {narrow} tanh unit" in certificate.headline
     assert certify(more, X, more.predict(X), bias=True, offset=True).evidence.width is None
+
+
+@pytest.mark.parametrize("linear", [False, True])
+@pytest.mark.parametrize("gap", [1e-12, 1e-10, 1e-9])
+def test_what_two_units_that_nearly_cancel_leave_is_no_noise(gap: float, linear: bool, seed: int) -> None:
+    """a (φ(⟨v, x⟩) − φ((1 + gap) ⟨v, x⟩)): far above rounding, and a step of v away from a network without the two.
+
+    Of ReLUs two on the same rows are one, however far apart these are: a truth of two is no wider than the fit.
+    """
+    rng = np.random.default_rng(seed)
+    X, w, v, u = rng.standard_normal((200, 3)), *rng.standard_normal((3, 3))
+    e = 1e-10 * u
+    W, b, V = np.column_stack([w, v, (1.0 + gap) * v]), np.array([0.3, 0.2, 0.2]), u if linear else None
+    a, halves = np.array([1.8, 0.4, -0.4]), np.array([1.2, 0.6])
+    c = 0.1 if linear else np.array([0.1, 0.2])
+    if not linear:
+        a, halves = (np.outer(size, [1.0, -0.7]) for size in (a, halves))
+    fit = wl.Network(W, a, b, c, "relu", V)
+    truth = wl.Network(np.column_stack([w + e, w - 2.0 * e]), halves, [0.3, 0.3], c, "relu", V)
+    Y = truth.predict(X)
+    assert JointAgreement.of(fit, wl.samples.open(X, Y)).level > LIMITS.rounding
+    certificate = certify(fit, X, Y, bias=True, offset=True)
+    assert certificate.evidence.width == 1
+    assert certificate.certified_units == (0,)
+    assert any("after a Gauss–Newton step" in s.sentence for s in certificate.statements)
+    assert certificate.precision is not None
+    assert certificate.precision[0] < 1e-9
+    noisy = Y + 1e-9 * rng.standard_normal(Y.shape)  # of no network: it is taken for what it is
+    assert not any("Gauss–Newton" in s.sentence for s in certify(fit, X, noisy, bias=True, offset=True).statements)

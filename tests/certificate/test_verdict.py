@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -749,6 +750,50 @@ def test_units_that_others_replace_narrow_the_class(spare: str, seed: int) -> No
         assert off <= certificate.precision[0] or spare == "nearly linear"  # of which one unit leaves 10⁻¹¹ too
     needed = replace(net, W=np.column_stack([w, v, v[::-1]])[:, : len(a)])
     assert certify(needed, X, needed.predict(X), bias=True, offset=True).evidence.width is None
+
+
+@pytest.mark.parametrize("curved", [0.01, 0.02, 0.05])
+def test_a_constant_unit_is_replaced_beside_a_nearly_quadratic_one(curved: float, seed: int) -> None:
+    """What it leaves in c and in the other's a is as large as these, and one is nearly the other: they are projected out.
+
+    The first unit may be two of half its size, 2·10⁻¹⁰ apart: with three units allowed that truth agrees as well.
+    """
+    X = np.random.default_rng(seed).standard_normal((240, 1))
+    fit = Network([[-0.667, -curved, 1.2e-12]], [-1.008, -1.163, 0.615], [-0.609, 0.685, 0.3], 0.0, "softplus")
+    c = 0.615 * float(fit.activation(np.array(0.3)))
+    truth = Network(
+        [[-0.667 - 1e-10, -0.667 + 1e-10, -curved]], [-0.504, -0.504, -1.163], [-0.609, -0.609, 0.685], c, "softplus"
+    )
+    y = truth.predict(X)
+    np.testing.assert_allclose(fit.predict(X), y, atol=1e-11)
+    certificate = certify(fit, X, y, bias=True, offset=True)
+    assert certificate.evidence.width is not None
+    assert certificate.evidence.width < 3
+    assert 2 not in certificate.certified_units
+
+
+@pytest.mark.parametrize("places", [3, 5, 8])
+@pytest.mark.parametrize("spare", ["a pair that cancels", "nearly constant", "nearly double", "faint"])
+def test_units_that_others_replace_within_a_quantum_narrow_the_class(spare: str, places: int, seed: int) -> None:
+    """To third order in e two units are one, which the rounding hides: the headline names a class without them."""
+    rng, quantum = np.random.default_rng(seed), 10.0**-places
+    X, w, v, u = rng.standard_normal((96, 3)), *rng.standard_normal((3, 3))
+    e, gap = 0.02 * math.sqrt(quantum) * u / np.linalg.norm(u), 1e-2 * quantum
+    W, a, b, width = {
+        "a pair that cancels": ([v, (1.0 + gap) * v], [0.4, -0.4], [0.2, 0.2], 1),
+        "nearly constant": ([gap * v], [0.4], [0.2], 1),
+        "nearly double": ([v, (1.0 + gap) * v], [0.4, 0.5], [0.2, 0.2], 2),
+        "faint": ([v], [gap], [0.2], 1),
+    }[spare]
+    fit = Network(np.column_stack([w, *W]), [1.8, *a], [0.3, *b], 0.1, "tanh")
+    two = Network(np.column_stack([w + e, w - 2.0 * e, *W]), [1.2, 0.6, *a], [0.3, 0.3, *b], 0.1, "tanh")
+    y = np.round(two.predict(X), places)
+    assert np.abs(fit.predict(X) - y).max() < quantum
+    certificate = certify(fit, X, y, bias=True, offset=True)
+    assert certificate.certified_units == (0,) or spare == "nearly double"  # of which the merged one is hardly known
+    assert certificate.evidence.width == width or not certificate.certified_units
+    needed = replace(fit, W=np.column_stack([w, v, v[::-1]])[:, : len(b) + 1], a=np.array([1.8, 0.4, 0.5])[: len(b) + 1])
+    assert certify(needed, X, np.round(needed.predict(X), places), bias=True, offset=True).evidence.width is None
 
 
 def test_doubles_that_cancel_are_no_unit_at_all() -> None:

@@ -288,3 +288,24 @@ def test_changes_that_are_apart_have_no_small_sum(seed: int) -> None:
     assert least > 1e-9 * np.linalg.norm(changes)
     changes[:, 3] = -changes[:, 0] - changes[:, 2] + 1e-10 * rng.normal(size=6)
     assert not _apart(changes)
+
+
+@pytest.mark.parametrize("offset", [False, True])
+def test_without_an_offset_a_sigmoid_s_reflection_is_taken_up_by_another_unit(offset: bool, seed: int) -> None:
+    """φ(−z) = 1 − φ(z): the second unit, one on all rows, takes up the constant a; with c free both are the same network."""
+    rng = np.random.default_rng(seed)
+    w, v = rng.standard_normal((2, 3))
+    a = np.array([-0.6, 1.0])
+    net = wl.Network(np.column_stack([w, 0.1 * v]), a, [0.1, 25.0], 0.0, "sigmoid")
+    other = wl.Network(np.column_stack([-w, 0.1 * v]), [-a[0], a[1] + a[0]], [-0.1, 25.0], 0.0, "sigmoid")
+    X = rng.standard_normal((200, 3))
+    np.testing.assert_allclose(other.predict(X), net.predict(X), atol=1e-9)
+    source = samples.open(X, net.predict(X) + 1e-3 * rng.standard_normal(200))
+    found = reflected_below(source, Gauge.of(net, bias=True, offset=offset), Bar(400 * 1e-6))
+    if offset:
+        assert found is None
+        return
+    assert found is not None
+    near = [rival for rival in found.rivals if abs(rival.a[1] - other.a[1]) < 0.05]
+    assert near
+    assert np.abs(near[0].predict(X) - net.predict(X)).max() < 5e-3

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weightlift.certificate.heldout import HeldOut, fresh_rows
-from weightlift.certificate.joint_agreement import JointAgreement
+from weightlift.certificate.joint_agreement import EPS, JointAgreement
 from weightlift.certificate.joint_confirmation import confirmed_jointly
 from weightlift.certificate.joint_distances import joint_distances
 from weightlift.certificate.joint_noise import JointNoise
@@ -48,7 +48,8 @@ from weightlift.evidence.gauge import Gauge
 from weightlift.identifiability import rows_needed
 from weightlift.namespaces import array_namespace, as_like, to_numpy
 from weightlift.network import Network
-from weightlift.refinement.variable_projection import Hidden, Model, variable_projection
+from weightlift.refinement.gauss_newton import RefinementEnding
+from weightlift.refinement.variable_projection import Hidden, JointFit, Model, variable_projection
 from weightlift.rivals import Finding, Outcome, examine, examine_beside_linear, examine_uncounted
 from weightlift.rivals.cells import Draws, OwnTargets, independent_rows, some_inputs
 from weightlift.rivals.discrete import discrete_columns
@@ -70,13 +71,9 @@ def certify_joint(
     """Statements about a network (k, m) or with V; the status follows from them as for one output."""
     with np.errstate(all="ignore"):
         fitted = JointAgreement.of(network, samples)
-        seen = None if heldout is None or not heldout.n else JointAgreement.of(network, heldout)
-        one = _combination(network, rng)
-        gauge = Gauge.of(one, bias=model.bias, offset=model.offset)
+        gauge = Gauge.of(_combination(network, rng), bias=model.bias, offset=model.offset)
         distinct = independent_rows(samples, gauge)
-        held = HeldOut()
-        if heldout is not None and seen is not None:
-            held = HeldOut(fresh_rows(heldout, samples, Draws.of(gauge)), seen.level)
+        held = _held_out(network, heldout, samples, gauge)
         evidence = Evidence(
             n_rows=fitted.rows,
             n_distinct=distinct,
@@ -90,20 +87,24 @@ def certify_joint(
         if not fitted.level <= LIMITS.rounding:
             if not network.n_units or not math.isfinite(fitted.residual):
                 return blank.adding(_unexplained(fitted))
-            rounded = _of_rounded_targets(blank, samples, model, gauge, rng)
-            if rounded:
-                return rounded
-            noisy = certify_noisy(blank, samples, model, rng=rng)
-            return noisy if rounded is None or noisy or not rounded.certified_units else rounded
-        agreement, share, told = _agreement(fitted), *held.agreement(tries)
+            near = _after_a_step(network, samples, model, fitted)
+            if near is None:
+                return _of_errors(blank, samples, model, gauge, rng)
+            network, moved = near
+            agreement, fitted = _agreement(fitted, moved), JointAgreement.of(network, samples)
+            gauge = Gauge.of(_combination(network, rng), bias=model.bias, offset=model.offset)
+            held = _held_out(network, heldout, samples, gauge)
+        else:
+            agreement, moved = _agreement(fitted), np.zeros(network.n_units)
+        share, told = held.agreement(tries)
         if not network.n_units:
             lines = (agreement, _line(model, distinct, samples.d), *([] if told is None else [told]), *blank.statements)
             return replace(blank, evidence=replace(evidence, disagreement=share), precision=np.zeros(0), statements=lines)
         sides, needed = to_numpy(samples.fold(Sides(network))[0]), _needed(network, model)
         form = StandardForm.of(network, samples, model, explained=True)
-        precision, spare = form.precision(fitted.errors), None
+        precision, spare = moved + form.precision(fitted.errors), None
         if distinct >= needed:  # else nothing is claimed of any width
-            precision, spare = _without_spare(form, samples, fitted.errors, precision)
+            precision, spare = _without_spare(form, samples, fitted.errors, precision, moved)
         blank = _narrowed(blank, spare)
         known = (
             agreement,
@@ -123,10 +124,60 @@ def certify_joint(
         return claim.adding(*known, *_confirmed(form, precision, rivals, rng), *rivals)
 
 
+def _of_errors(blank: Certificate, samples: Samples, model: Model, gauge: Gauge, rng: np.random.Generator) -> Certificate:
+    """Of rounded targets, or of noise."""
+    rounded = _of_rounded_targets(blank, samples, model, gauge, rng)
+    if rounded:
+        return rounded
+    noisy = certify_noisy(blank, samples, model, rng=rng)
+    return noisy if rounded is None or noisy or not rounded.certified_units else rounded
+
+
+def _held_out(network: Network, heldout: Samples | None, samples: Samples, gauge: Gauge) -> HeldOut:
+    if heldout is None or not heldout.n:
+        return HeldOut()
+    return HeldOut(fresh_rows(heldout, samples, Draws.of(gauge)), JointAgreement.of(network, heldout).level)
+
+
+def _after_a_step(
+    network: Network, samples: Samples, model: Model, fitted: JointAgreement
+) -> tuple[Network, np.ndarray] | None:
+    """The network that agrees to rounding a Gauss–Newton step away, if there is one, and how far its units are (k,): as for one
+    output [verdict]. What two units that nearly cancel leave is no noise.
+
+    A step that changes every unit by a share τ changes f by some τ/ε bounds on rounding errors: larger residuals are not its.
+    It spreads the rounding errors of all rows over each, which agree if their squares do; units that no row determines it may
+    move at will. Of what is left JᵀJ, nearly singular, leaves some again.
+    """
+    if not fitted.level <= LIMITS.newton / EPS:
+        return None
+    there, left = network, fitted.errors
+    for _ in range(LIMITS.newton_steps):
+        form = StandardForm.of(there, samples, model, explained=True)
+        L = form.information.half_inverse
+        hidden, beta = form.stacked.perturbed(-(L @ (L.T @ form.information.gradient))[None])
+        step = JointFit(hidden, beta, model, np.zeros(1), (RefinementEnding.ITERATIONS,), 1, samples.n_outputs is None)
+        there = form.back(step.network_of(0))
+        moved, before, left = _moved(network, there), left, JointAgreement.of(there, samples).errors
+        if not (np.delete(moved, form.weak) <= LIMITS.newton).all() or not (left <= before).all():
+            return None
+        if (left <= (LIMITS.rounding + 1.0) ** 2 * JointAgreement.of(there, samples.map(OwnTargets(there))).errors).all():
+            return there, moved
+    return None
+
+
+def _moved(network: Network, other: Network) -> np.ndarray:
+    """(k,) relative distances of each unit from that of the same number."""
+    return np.diagonal(joint_distances(network, other, np.ones(network.n_units), None))
+
+
 def _without_spare(
-    form: StandardForm, samples: Samples, errors: np.ndarray, precision: np.ndarray
+    form: StandardForm, samples: Samples, errors: np.ndarray, precision: np.ndarray, before: np.ndarray
 ) -> tuple[np.ndarray, Statement | None]:
-    """The precision in the class without units that others, refitted, replace, and its width: as for one output [verdict]."""
+    """The precision in the class without units that others, refitted, replace, and its width: as for one output [verdict].
+
+    before: (k,) how far the units are from those that were given
+    """
     raw, own, loose = form.raw, form.stacked.network, np.flatnonzero(~(precision <= LIMITS.precision)).tolist()
     kept, narrow, left = list(range(own.n_units)), None, errors
     for i in loose:
@@ -143,9 +194,9 @@ def _without_spare(
         return precision, None
     a = raw.network.A[kept].reshape(narrow.a.shape)
     given = replace(narrow, W=raw.network.W[:, kept], b=raw.network.b[kept], a=a)
-    moved = np.diagonal(joint_distances(given, narrow, np.ones(len(kept)), None))
+    moved = _moved(given, narrow)
     known = np.full(own.n_units, math.inf)
-    known[kept] = moved + StandardForm.of(narrow, samples, raw.model, explained=True).precision(left)
+    known[kept] = before[kept] + moved + StandardForm.of(narrow, samples, raw.model, explained=True).precision(left)
     sentence = f"Others, refitted, replace some of {named(loose, verb=False)}: use fewer units. What follows is about"
     sentence, units = f"{sentence} networks of at most {len(kept)}.", tuple(loose)
     return known, Statement(Topic.SUPERFLUOUS, Kind.TESTED, False, sentence, len(kept), units=units)
@@ -172,7 +223,7 @@ def _of_rounded_targets(
         return None
     everything = StandardForm.of(network, samples, model, explained=True)
     rows, form, precision = _clear_of_kinks(everything, samples, quantum.squares)
-    precision, spare = _without_spare(form, rows, quantum.squares, precision)
+    precision, spare = _without_spare(form, rows, quantum.squares, precision, np.zeros(network.n_units))
     blank = _narrowed(blank, spare)
     evidence = replace(
         blank.evidence, condition=form.information.condition, quantum=quantum.size, detection_limit=2 * quantum.bound
@@ -240,8 +291,11 @@ def _unexplained(fitted: JointAgreement) -> Statement:
     return Statement(Topic.STRUCTURE, Kind.TESTED, False, sentence, fitted.level, LIMITS.rounding)
 
 
-def _agreement(fitted: JointAgreement) -> Statement:
-    sentence = f"All {fitted.rows} rows agree to rounding ({fitted.level:.2g} of the bound, {LIMITS.rounding:g} allowed)."
+def _agreement(fitted: JointAgreement, moved: np.ndarray | None = None) -> Statement:
+    """moved: how far a step takes the units (k,) from the network that was given, of which `fitted` is."""
+    how = f"({fitted.level:.2g} of the bound, {LIMITS.rounding:g} allowed)"
+    how = how if moved is None else f"after a Gauss–Newton step of relative size {moved.max():.1g}"
+    sentence = f"All {fitted.rows} rows agree to rounding {how}."
     return Statement(Topic.AGREEMENT, Kind.TESTED, True, sentence, fitted.level, LIMITS.rounding)
 
 

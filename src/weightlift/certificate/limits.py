@@ -15,6 +15,7 @@ class Limits:
     # agreement and precision
     rounding: float = 4.0  # residuals up to this many bounds are rounding errors: two evaluations, each in any order of sums
     newton: float = 1.5e-8  # √ε: from this relative distance one Gauss–Newton step ends at rounding level
+    newton_steps: int = 3  # solutions of that step: beside units that nearly cancel each leaves some 1 %
     box: tuple[float, float] = (2.0, 1000.0)  # radius of the box on which J must hardly change, in units of the error that the
     # rows allow: as wide as a relative change of 1e-4, for linear terms to lead, but no wider than needed, nor narrower
     contraction: float = 0.5  # largest relative change of J on the box: the precision grows at most twofold by it

@@ -62,7 +62,7 @@ from weightlift.evidence.rows import Agreement, Directions, DistinctRows, count_
 from weightlift.identifiability import Redundancy, irreducible, minimal
 from weightlift.namespaces import to_numpy
 from weightlift.network import Network
-from weightlift.refinement.variable_projection import Model
+from weightlift.refinement.variable_projection import Model, variable_projection
 from weightlift.risk import Risk, Students
 from weightlift.rivals import Bar, Finding, Outcome, examine, examine_noisy
 from weightlift.rivals.pieces import ratio as piece_ratio
@@ -238,9 +238,10 @@ class _Part:
 
     def exact(self, error: float, step: _Step | None = None) -> Certificate:
         """step: from the network that was given to this one."""
-        narrower = self.without_spare(error, step)
+        narrower = self.without_spare(error, LIMITS.precision, step)
         if narrower is not None:
-            return narrower
+            part, moved = narrower
+            return part.exact(part._error_of(self.samples), moved)
         e = self.case.known.evidence
         sentence = f"All {e.n_rows} rows agree to rounding ({e.rounding_level:.2g} of the bound, {LIMITS.rounding:g} allowed)"
         if step is not None and e.rounding_level > LIMITS.rounding:
@@ -260,22 +261,25 @@ class _Part:
             findings += part._below(Bar((2.0 * error) ** 2), claim)[0]
         return part._against(findings, claim)
 
-    def without_spare(self, error: float, step: _Step | None) -> Certificate | None:
-        """The certificate of a narrower class, where others refitted replace some of the units that are not known.
+    def without_spare(self, error: float, limit: float, step: _Step | None = None) -> tuple[_Part, _Step] | None:
+        """The part of a narrower class, where others refitted replace some of the units that are not known within the limit,
+        and the way there.
 
-        With a unit to spare any other may be two, √ε apart, and what stands in its place moves the others.
+        With a unit to spare any other may be two, √error apart, and what stands in its place moves the others.
         """
         gauge, kept = self.gauge, list(self.fewer.range)
         sizes = error * gauge.relative_sizes(self.information.unit_inverses())
-        loose = sorted({*undetermined(self.information), *np.flatnonzero(~(sizes <= LIMITS.precision)).tolist()})
+        loose = sorted({*undetermined(self.information), *np.flatnonzero(~(sizes <= limit)).tolist()})
         network = None
         for i in loose:
             rest = [j for j in kept if j != i]
             if rest:
                 starts = _without(gauge.network if network is None else network, kept.index(i))
+                apart = starts if gauge.network.activation.degree else starts[:1]  # in more than a
+                starts += [_projected(self.samples, gauge, start) for start in apart]
                 refits = refitted(self.samples, replace(gauge, network=starts[0]), starts)
                 refit = min(refits, key=partial(squared_error, self.samples))
-                if squared_error(self.samples, refit) <= (error / LIMITS.precision) ** 2:  # not seen, as `_Reduced` has it
+                if squared_error(self.samples, refit) <= (error / limit) ** 2:  # not seen, as `_Reduced` has it
                     network, kept = refit, rest
         if network is None:
             return None
@@ -289,7 +293,7 @@ class _Part:
         part = replace(self, case=case, fewer=fewer, information=Information.of(self.samples, near))
         before = replace(near, network=_some(gauge.network, np.array(kept)))
         moved = before.distances(near) + (0.0 if step is None else step.standard[kept])
-        return part.exact(part._error_of(self.samples), _Step(moved, part._distances_as_given()))
+        return part, _Step(moved, part._distances_as_given())
 
     def otherwise(self, effective_rows: float) -> Certificate:
         """Of rows with errors: of one step, within a quantum, or of noise."""
@@ -297,8 +301,9 @@ class _Part:
             return near
         quantum = quantum_of(self.case.samples, self.case.known.network)
         if quantum is not None:
-            claim = self.bounded(quantum)
-            if claim.status is not Status.AMBIGUOUS:
+            narrower = self.without_spare(quantum.error, LIMITS.largest_region)
+            claim = self.bounded(quantum) if narrower is None else self.narrower_bounded(quantum, *narrower)
+            if claim.status is not Status.AMBIGUOUS or (narrower is not None and claim.certified_units):
                 return claim
         return self.noisy(effective_rows)
 
@@ -318,16 +323,23 @@ class _Part:
         part = replace(self, information=Information.of(self.samples, near))
         return part.exact(math.sqrt(error), _Step(gauge.distances(near), part._distances_as_given()))
 
-    def bounded(self, quantum: Quantum) -> Certificate:
+    def narrower_bounded(self, quantum: Quantum, part: _Part, step: _Step) -> Certificate:
+        """Of a network refitted with fewer units: e is (Σ w r²)^½ of its own residuals and (Σ w E²)^½ at most (Minkowski)."""
+        error = math.sqrt(squared_error(self.samples, part.gauge.network)) + quantum.bound * math.sqrt(self.samples.total)
+        return part.bounded(quantum, error, step)
+
+    def bounded(self, quantum: Quantum, error: float | None = None, step: _Step | None = None) -> Certificate:
+        """error: e, the quantum's unless given; step: from the network that was given to this one."""
+        error = quantum.error if error is None else error
         case = self.case._measured(quantum=quantum.size, detection_limit=2 * quantum.bound)._stating(
             bounded(quantum.words, quantum.size, quantum.level), rounded_values()
         )
         part = replace(self, case=case)
-        claim, found = part._within(quantum.error, LIMITS.largest_region)
+        claim, found = part._within(error, LIMITS.largest_region, step)
         if found is None:
             return claim.known
-        claim = part._confirmed(claim, lambda _: quantum.error, LIMITS.largest_region)
-        return part._against(part._below(Bar(quantum.error**2), claim)[0], claim)
+        claim = part._confirmed(claim, lambda _: error, LIMITS.largest_region)
+        return part._against(part._below(Bar(error**2), claim)[0], claim)
 
     def _within(self, error: float, limit: float, step: _Step | None = None) -> tuple[_Case, Precision | None]:
         """The case with its precision, of rows that agree within bounds; None where no unit has any."""
@@ -534,6 +546,14 @@ def _without(network: Network, i: int) -> list[Network]:
     else:
         a[near] += a[i]
     return [_some(net, np.flatnonzero(rest)) for net in (network, replace(network, W=W, a=a, b=b))]
+
+
+def _projected(samples: Samples, gauge: Gauge, start: Network) -> Network:
+    """The start refitted with a and c projected out: a constant or a line that a unit left may take any size in them."""
+    scaled = bool(gauge.network.activation.degree)
+    model = Model(gauge.free.b, False, gauge.free.c)
+    fit = variable_projection(samples, start, model, iterations=LIMITS.refit, unit=scaled, damping=1e-6).network
+    return fit.absorbed() if scaled else fit
 
 
 def _merged(network: Network, i: int, j: int) -> Network:

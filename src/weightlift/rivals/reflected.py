@@ -187,8 +187,8 @@ def small_sums(Q: np.ndarray, size: float) -> np.ndarray | None:
 def reflected_below(samples: Samples, gauge: Gauge, bar: Bar) -> Finding | None:
     """Reflected networks that are below the bar after a refit."""
     net = gauge.network
-    if net.activation.reflection is None or len(reflection(net.activation)[1]) <= 1:
-        return None
+    if net.activation.reflection is None or len(reflection(net.activation)[1]) <= gauge.free.c:
+        return None  # symmetries, c taking up a constant
     patterns = _nearest(gauge)
     starts = [_starts(gauge, pattern) for pattern in patterns]
     proposals = [(tuple(np.flatnonzero(p).tolist()), start) for p, own in zip(patterns, starts, strict=True) for start in own]
