@@ -20,9 +20,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weightlift.namespaces import array_namespace, as_like, matmul_transposed, to_numpy
+from weightlift.namespaces import array_namespace, as_like, to_numpy
 from weightlift.network import Network
 from weightlift.refinement.limits import LIMITS
+from weightlift.refinement.normal_equations import Free, NormalEquations
 from weightlift.risk import Students
 from weightlift.samples import Block, Samples, Sums
 
@@ -53,7 +54,7 @@ def along_kinks(
     while step < iterations and time.perf_counter() < deadline:
         released = np.zeros(len(place.pairs))
         delta = place.step(released)
-        if not step and -(delta @ place.gradient(released)) <= near * len(delta) * place.square / samples.n:
+        if -(delta @ place.gradient(released)) <= near * len(delta) * place.square / samples.n:
             break
         if -(delta @ place.gradient(released)) <= LIMITS.kink_gain * place.square:
             released = place.downhill(delta)
@@ -82,9 +83,11 @@ class _Place:
 
     @classmethod
     def of(cls, samples: Samples, network: Network, bias: bool, offset: bool) -> _Place:
-        gradient, gram, square, X, r, w, z = (to_numpy(v) for v in samples.fold(_Sides(network, bias, offset)))
+        sides = _Sides(network, bias, offset)
+        *sums, X, r, w, z = samples.fold(sides)
+        half, gradient, gram = (to_numpy(v)[0] for v in sides.equations.assembled(tuple(sums)))
         pairs = np.argwhere(z == 0.0)
-        return cls(network, bias, offset, (gradient, gram, float(square)), X, r, w, pairs)
+        return cls(network, bias, offset, (gradient, gram, 2.0 * float(half)), X, r, w, pairs)
 
     @property
     def square(self) -> float:
@@ -215,15 +218,19 @@ def _rows(X: np.ndarray, D: np.ndarray, bias: bool, offset: bool) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class _Sides:
-    """Σ w r j, Σ w jjᵀ and Σ w r² of rows clear of kinks; of the others X, r, w and z, zero where it is on a kink."""
+    """The normal equations of the rows clear of kinks; of the others X, r, w and z, zero where it is on a kink."""
 
     network: Network
     bias: bool
     offset: bool
 
     @property
+    def equations(self) -> NormalEquations:
+        return NormalEquations(Students.of(self.network), Free(b=self.bias, c=self.offset))
+
+    @property
     def floats_per_row(self) -> int:
-        return 2 * (self.network.n_inputs + 1) * self.network.n_units
+        return self.equations.floats_per_row + 6 * self.network.n_units + 2 * self.network.n_inputs
 
     def __call__(self, block: Block) -> Sums:
         xp, net = array_namespace(block.X), self.network
@@ -231,19 +238,14 @@ class _Sides:
         size = xp.matmul(xp.abs(X), as_like(np.abs(net.W), X)) + as_like(np.abs(net.b), X)
         near = xp.abs(z) <= LIMITS.on_kink * size
         on = xp.any(near, axis=1) & (w > 0)
-        clear = xp.where(on, xp.zeros_like(w), w)
-        D = as_like(net.a, X) * net.activation.derivative(z)
-        inputs = xp.concat([X, xp.ones_like(X[:, :1])], axis=1) if self.bias else X
-        J = xp.reshape(inputs[:, :, None] * D[:, None, :], (X.shape[0], inputs.shape[1] * net.n_units))
-        J = xp.concat([J, xp.ones_like(X[:, :1])], axis=1) if self.offset else J
-        wJ = clear[:, None] * J
+        clear = replace(block, X=X, y=xp.astype(block.y, xp.float64, copy=False), w=xp.where(on, xp.zeros_like(w), w))
         at = to_numpy(on)
         ours = (to_numpy(v)[at] for v in (X, r, w, xp.where(near, xp.zeros_like(z), z)))
-        return xp.matmul(r, wJ), matmul_transposed(wJ, J), xp.sum(clear * r * r), *ours
+        return *self.equations(clear), *ours
 
     def merge(self, left: Sums, right: Sums) -> Sums:
-        sums = (a + b for a, b in zip(left[:3], right[:3], strict=True))
-        return *sums, *(np.concatenate(pair) for pair in zip(left[3:], right[3:], strict=True))
+        sums = (a + b for a, b in zip(left[:-4], right[:-4], strict=True))
+        return *sums, *(np.concatenate(pair) for pair in zip(left[-4:], right[-4:], strict=True))
 
 
 @dataclass(frozen=True, eq=False)
