@@ -249,6 +249,9 @@ class Lethal:
     def merge(self, left: Any, right: Any) -> Any:
         return samples.stream.merge_of(self.statistic)(left, right)
 
+    def finish(self, sums: Any) -> Any:
+        return samples.stream.finished(self.statistic, sums)
+
 
 def test_a_lost_worker_changes_nothing(client, tmp_path):
     dX, dy = chunked(*data()[:2])
