@@ -20,7 +20,7 @@ from weightlift.errors import ActivationError
 from weightlift.hermite import polynomials
 from weightlift.hermite.contractions import contracted, row_sums
 from weightlift.moments.limits import LIMITS
-from weightlift.namespaces import Array, array_namespace, as_like, matmul_transposed, to_numpy
+from weightlift.namespaces import Array, array_namespace, as_like, device, matmul_transposed, to_numpy
 from weightlift.network import Network
 from weightlift.samples import Block, Sums
 
@@ -57,7 +57,7 @@ class HermiteMoment:
         """What the sums over all rows say, once."""
         xp, like = array_namespace(sums[0]), sums[0]
         V = None if self.V is None else as_like(self.V, like)
-        gram = xp.eye(self.n_inputs, dtype=like.dtype, device=like.device) if V is None else matmul_transposed(V, V)
+        gram = xp.eye(self.n_inputs, dtype=like.dtype, device=device(like)) if V is None else matmul_transposed(V, V)
         if not self.filled:
             return (contracted(sums, free=self.free, gram=gram),)
         alpha, length = self._direction(like)
