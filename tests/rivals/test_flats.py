@@ -18,6 +18,7 @@ from weightlift.rivals.flats import (
     another,
     dependent_neighbours,
     exchangeable,
+    independent_rows,
     rows_on_flats,
     touching,
     vanishing,
@@ -324,9 +325,9 @@ def test_a_function_of_their_values_is_found_as_by_trying_all(q: int, m: int, se
     x, zs = on_hyperplanes(rng, q + 3 + 2 * m, q, m)
     dense = rng.standard_normal(x.shape)
     for rows, Z in ((x, x @ zs), (dense, dense @ zs), (x, x @ zs + 0.1 * (np.arange(len(x)) == len(x) - 1)[:, None])):
-        assert another(rows, Z) == tried(rows, Z)
-    assert another(x, x @ zs)
-    assert not another(dense, dense @ zs)
+        assert another(*independent_rows(rows), Z) == tried(rows, Z)
+    assert another(*independent_rows(x), x @ zs)
+    assert not another(*independent_rows(dense), dense @ zs)
 
 
 @pytest.mark.parametrize(("q", "m"), [(12, 2), (25, 2), (9, 3)])
@@ -334,9 +335,9 @@ def test_functions_of_many_inputs_are_found_by_halves(q: int, m: int, seed: int)
     """The same where 2²⁵ choices would take minutes; another unit of every input's size is none."""
     rng = np.random.default_rng(seed)
     x, zs = on_hyperplanes(rng, 2 * q + 10, q, m)
-    assert another(x, x @ zs)
-    assert not another(x, x @ (zs + 1e-3 * rng.standard_normal(zs.shape)))
-    assert not another(x[: q + 1], x[: q + 1] @ zs)  # one more row excludes nothing
+    assert another(*independent_rows(x), x @ zs)
+    assert not another(*independent_rows(x), x @ (zs + 1e-3 * rng.standard_normal(zs.shape)))
+    assert not another(*independent_rows(x[: q + 1]), x[: q + 1] @ zs)  # one more row excludes nothing
 
 
 def test_two_planes_in_many_inputs_on_few_rows(seed: int) -> None:
@@ -380,7 +381,7 @@ def test_units_that_meet_at_a_row_are_no_others(seed: int) -> None:
     x, zs = rng.standard_normal((30, 4)), rng.standard_normal((4, 2))
     gap = zs[:, 0] - zs[:, 1]
     x[7] = 100.0 * (x[7] - gap * (x[7] @ gap) / (gap @ gap))  # the longest row is the first that is chosen
-    assert not another(x, x @ zs)
+    assert not another(*independent_rows(x), x @ zs)
 
 
 def test_what_vanishes_does_beside_the_largest_singular_value(seed: int) -> None:

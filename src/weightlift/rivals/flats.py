@@ -76,22 +76,27 @@ def _on_few(x: np.ndarray, X: np.ndarray, gauge: Gauge, tolerance: float) -> boo
     pairs = [list(pair) for pair in itertools.combinations(range(len(same)), 2) if same[pair]]
     alone = [[i] for i in range(len(same)) if even]
     sets = [np.flatnonzero(row).tolist() for row in np.unique(same, axis=0)] + pairs + alone
-    return any(another(x, np.hstack([Z[:, s], -Z[:, s]]) if even else Z[:, s]) for s in sets[: LIMITS.suspects])
+    chart = independent_rows(x)
+    return any(another(*chart, np.hstack([Z[:, s], -Z[:, s]]) if even else Z[:, s]) for s in sets[: LIMITS.suspects])
 
 
-def another(x: np.ndarray, Z: np.ndarray) -> bool:
+def independent_rows(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """q independent rows of x, the others, and T that makes a linear function's values there from those at the q."""
+    R, order = scipy.linalg.qr(x.T, mode="r", pivoting=True)
+    q = int(np.sum(np.abs(np.diagonal(R)) > LIMITS.independent * abs(R[0, 0])))
+    return order[:q], order[q:], x[order[q:]] @ np.linalg.pinv(x[order[:q]])
+
+
+def another(basis: np.ndarray, rest: np.ndarray, T: np.ndarray, Z: np.ndarray) -> bool:
     """Whether some linear function of x (n, q) is one of z₁ … z_m (n, m) at every row, and none of them at all.
 
     What it is at q independent rows gives it everywhere; halves of the choices meet at a row, and are tried on the others.
     """
-    R, order = scipy.linalg.qr(x.T, mode="r", pivoting=True)
-    q, m = int(np.sum(np.abs(np.diagonal(R)) > LIMITS.independent * abs(R[0, 0]))), Z.shape[1]
-    rest, width = order[q:], LIMITS.same * np.abs(Z).max()
+    q, m, width = len(basis), Z.shape[1], LIMITS.same * np.abs(Z).max()
     if m < 2 or len(rest) < LIMITS.excluding or m ** (q - q // 2) > LIMITS.block:
         return False
-    T = x[rest] @ np.linalg.pinv(x[order[:q]])  # what u is at q rows makes what it is at the rest
     parts = np.arange(q // 2), np.arange(q // 2, q)
-    left, right = (Z[order[at][:, None], np.indices((m,) * len(at)).reshape(len(at), m ** len(at))] for at in parts)
+    left, right = (Z[basis[at][:, None], np.indices((m,) * len(at)).reshape(len(at), m ** len(at))] for at in parts)
     L, M = T[:, parts[0]] @ left, T[:, parts[1]] @ right
     ascending = np.argsort(M[0])
     first, last = (np.searchsorted(M[0], Z[rest[0], :, None] - L[0] + side, sorter=ascending) for side in (-width, width))
@@ -104,7 +109,7 @@ def another(x: np.ndarray, Z: np.ndarray) -> bool:
         kept = np.abs(here[i] + there[j] - values[:, None]).min(axis=0) <= width
         i, j = i[kept], j[kept]
     u = np.vstack([left[:, i], right[:, j]])
-    own = (np.abs(u[:, None] - Z[order[:q], :, None]) <= width).all(axis=0)
+    own = (np.abs(u[:, None] - Z[basis, :, None]) <= width).all(axis=0)
     return bool((~own.any(axis=0)).any())
 
 
