@@ -49,6 +49,7 @@ class Limits:
     returning: float = 1e-2  # relative distance below which a refit is on its way back
     returned: float = 1e-3  # relative distance below which a refit has come back; 25 iterations end nearer
     noisy_values: float = 1e-3  # relative difference below which noisy values of z are one
+    tied: float = 1e-9  # relative difference below which what comes first does not hang on last bits
     moved: float = 1e-6  # relative change of a unit in a rival that concerns it; refits end at 1e-9
     compared: int = 8  # rivals whose units are compared with the network's
     suspect: float = 1e-3  # change of f beside y that a shift of the units may undo; what it leaves is its square
