@@ -7,7 +7,18 @@ import itertools
 import numpy as np
 import pytest
 
-from weightlift.rivals.bases import PRIME, Bases, Slopes, _common_first, _flat, different, disjoint_bases, inverse, residue, spanned
+from weightlift.rivals.bases import (
+    PRIME,
+    Bases,
+    Slopes,
+    _common_first,
+    _flat,
+    different,
+    disjoint_bases,
+    inverse,
+    residue,
+    spanned,
+)
 
 
 def test_the_greedy_bases_never_exceed_edmonds_bound_and_mostly_reach_it() -> None:
