@@ -64,6 +64,12 @@ class Limits:
     memory: int = 2**23  # floats for the normal equations of all refits together
     damping: float = 1e-6  # a refit starts beside its end: nearly undamped
     touched: int = 16  # rows at which the flat that touches a surface is looked at: each of k flats holds one in k of them
+    searches: int = 32  # random choices from which a function that takes units' values is looked for: 16 miss twice as many
+    search_steps: int = 400  # of each; 200 miss three times as many
+    searched_rows: int = 6  # rows an unknown that the search sees: all of them cost seven times as much and find no more
+    searched_sets: int = 12  # of units: 0.2 s each at q = 60
+    looked_every: int = 10  # steps between looks at what has ended, which cost as much as a step
+    relaxation: float = 0.5  # β, between 0 and 2
     lattice: float = 1e9  # weight of a rest beside a factor in a reduction: rows are known to 1e-13 of their size
     lattice_inputs: int = 40  # beyond which no lattice is looked for: 2 s there, and cubic in them
     divisors: int = 6  # reductions, each with a row more on which a part of the vector that was found is not whole
