@@ -70,7 +70,7 @@ def test_equations_above_the_limit_are_those_of_the_hat_matrix(model: Model) -> 
     information = StackedInformation.of(rows, stacked)
     assert stacked.size > LIMITS.sketched
     V = rows.fold(DecidingEquations.of(information, np.random.default_rng(0)))[0]
-    Q = np.linalg.qr(np.asarray(stacked.jacobian(X)[0]).reshape(120, -1))[0].reshape(40, 3, -1)
+    Q = np.linalg.qr(np.asarray(stacked.linearized(X)[0]).reshape(120, -1))[0].reshape(40, 3, -1)
     values = np.linalg.eigvalsh(Q @ np.swapaxes(Q, 1, 2))
     assert len(V) == (values > LIMITS.deciding).sum() > 0
     np.testing.assert_allclose(np.sort((V**2).sum(axis=1)), np.sort(values[values > LIMITS.deciding]), rtol=1e-8)
@@ -81,7 +81,7 @@ def test_growth_is_that_of_the_inverse_without_the_equations() -> None:
     X, Y = draw(truth, 40, rng=2)
     stacked = Stacked.of(truth, Model())
     information = StackedInformation.of(open_samples(X, Y), stacked)
-    J = np.asarray(stacked.jacobian(X)[0]).reshape(120, -1)
+    J = np.asarray(stacked.linearized(X)[0]).reshape(120, -1)
     V = (J @ information.half_inverse)[[0, 1, 2, 40]].T  # one row's three equations, and one of another
     rest = np.delete(J, [0, 1, 2, 40], axis=0)
     for i, grown in enumerate(growth(information, V)):
@@ -137,7 +137,7 @@ def test_what_rounding_leaves_of_an_equation_is_nothing(condition: float, left: 
     """An equation of leverage 1 − t for the first entry of a: its variance grows by 1/t; below p ε κ, κ ≤ 10¹¹, t is ε²."""
     net = Network([[1.0], [2.0]], [[3.0, 4.0]], [0.5], np.zeros(2), "tanh")
     stacked = Stacked.of(net, Model())
-    known = SimpleNamespace(stacked=stacked, half_inverse=np.eye(stacked.full), condition=condition)
+    known = SimpleNamespace(gauge=stacked, half_inverse=np.eye(stacked.full), condition=condition)
     V = np.zeros((stacked.full, 1))
     V[stacked.coordinates(0)[-2]] = np.sqrt(1.0 - left)
     (found,) = growth(known, V)

@@ -57,7 +57,7 @@ def test_standard_errors_are_those_of_a_dense_sandwich():
     truth = teacher("tanh", 2, False)
     X, Y = noisy(truth, 300, 8)
     result = inference(fit(truth, X, Y), X, Y, bias=True, offset=True)
-    J, values = result._stacked.jacobian(X)
+    J, values = result._stacked.linearized(X)
     r = values - Y
     H = np.einsum("nop,noq->pq", J, J)
     s = np.einsum("nop,no->np", J, r)
@@ -157,7 +157,7 @@ def test_covariances_and_predictions_of_weighted_rows_of_unequal_sizes(linear, r
     assert result.log_likelihood == pytest.approx(likely, rel=1e-9)
 
     Z = form.standard(next(iter(wl.samples.open(X, Y).blocks(n)))).X
-    J = np.asarray(form.stacked.jacobian(Z)[0])  # coordinates of standard rows, back by the map of whole inverses
+    J = np.asarray(form.stacked.linearized(Z)[0])  # coordinates of standard rows, back by the map of whole inverses
     H = np.einsum("n,nop,noq->pq", w, J, J)
     scores = w[:, None] * np.einsum("nop,no->np", J, r / s)
     noise = S / np.outer(s, s) / (n - p / m)
@@ -172,7 +172,7 @@ def test_covariances_and_predictions_of_weighted_rows_of_unequal_sizes(linear, r
         scale = np.sqrt(np.diagonal(wanted))
         np.testing.assert_allclose(found / np.outer(scale, scale), wanted / np.outer(scale, scale), atol=1e-5)
     C = result.sandwich if robust else result.classical
-    near = np.asarray(stacked.jacobian(X[:4])[0])
+    near = np.asarray(stacked.linearized(X[:4])[0])
     variance = np.einsum("nop,pq,noq->no", near, C, near)
     for noisy_rows in (False, True):
         centre, low, high = result.predict(X[:4], 0.9, noise=noisy_rows)

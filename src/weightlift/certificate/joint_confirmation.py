@@ -20,10 +20,11 @@ import numpy as np
 from weightlift.certificate.confirmation import unconfirmed
 from weightlift.certificate.joint_standard import StandardForm, relative_size
 from weightlift.certificate.limits import LIMITS
+from weightlift.certificate.scores import WhiteRows
 from weightlift.certificate.statement import Statement
 from weightlift.evidence.information import MAX_CONDITION
 from weightlift.evidence.rows import EPS
-from weightlift.evidence.stacked import Stacked, StackedInformation, StackedRows
+from weightlift.evidence.stacked import Stacked, StackedInformation
 from weightlift.namespaces import array_namespace, from_numpy, to_numpy
 from weightlift.samples import Block, Sums
 
@@ -39,7 +40,7 @@ def confirmed_jointly(form: StandardForm, precision: np.ndarray, rng: np.random.
 
 def growth(information: StackedInformation, V: np.ndarray) -> np.ndarray:
     """(k,) times that a unit's relative size is larger without V; eigenvalues below their own rounding errors are none."""
-    stacked, L = information.stacked, information.half_inverse
+    stacked, L = information.gauge, information.half_inverse
     values, vectors = np.linalg.eigh(np.eye(len(V)) - V @ V.T)
     inexact = len(V) * EPS * min(information.condition, MAX_CONDITION)
     half = L @ vectors / np.sqrt(np.where(values > inexact, values, EPS**2))
@@ -63,7 +64,7 @@ class DecidingEquations:
     def of(cls, information: StackedInformation, rng: np.random.Generator) -> DecidingEquations:
         L, m = information.half_inverse, LIMITS.sketched
         sketch = L if L.shape[1] <= m else L @ rng.standard_normal((L.shape[1], m)) / math.sqrt(m)
-        return cls(information.stacked, L, sketch)
+        return cls(information.gauge, L, sketch)
 
     @property
     def floats_per_row(self) -> int:
@@ -71,13 +72,13 @@ class DecidingEquations:
 
     def __call__(self, block: Block) -> Sums:
         """The largest eigenvalue of a sketch is no less than its estimate of the largest leverage."""
-        rough = to_numpy(StackedRows.of(block, self.stacked, self.sketch).white)
+        rough = to_numpy(WhiteRows.of(block, self.stacked, self.sketch).white)
         likely = np.linalg.norm(rough, ord=2, axis=(1, 2)) ** 2 > 0.25 * LIMITS.deciding
         if not likely.any():
             return (np.zeros((0, self.half_inverse.shape[1])),)
         xp, some = array_namespace(block.X), from_numpy(np.flatnonzero(likely), like=block.X)
         X, y, w = (None if v is None else xp.take(v, some, axis=0) for v in (block.X, block.y, block.w))
-        white = to_numpy(StackedRows.of(replace(block, X=X, y=y, w=w), self.stacked, self.half_inverse).white)
+        white = to_numpy(WhiteRows.of(replace(block, X=X, y=y, w=w), self.stacked, self.half_inverse).white)
         values, vectors = np.linalg.eigh(white @ np.swapaxes(white, 1, 2))
         along = np.swapaxes(vectors, 1, 2) @ white  # (rows, m, r)
         return (along[values > LIMITS.deciding],)

@@ -20,12 +20,13 @@ from weightlift.certificate.inference import Inference, target_spread
 from weightlift.certificate.inflation import variance_inflation
 from weightlift.certificate.joint_standard import StandardForm
 from weightlift.certificate.parameters import parameter_names
+from weightlift.certificate.scores import Scores
 from weightlift.errors import SingularError, TooFewRowsError
-from weightlift.evidence.stacked import Stacked, StackedRows
-from weightlift.namespaces import Array, array_namespace, as_like, matmul_transposed, matrix, to_numpy
+from weightlift.evidence.stacked import Stacked
+from weightlift.namespaces import Array, array_namespace, as_like, matrix, to_numpy
 from weightlift.network import Network
 from weightlift.refinement.variable_projection import Model
-from weightlift.samples import Block, Columns, Samples, Sums
+from weightlift.samples import Columns, Samples
 from weightlift.samples.columns import columns_of
 
 
@@ -44,7 +45,7 @@ def joint_inference(network: Network, samples: Samples, model: Model, *, robust:
             f"the rows do not determine all {p} parameters (condition {information.condition:.1g}); use fewer units, or ask "
             "`certify` which ones are in doubt."
         )
-    meat = n * m / (n * m - p) * to_numpy(form.rows.fold(JointScores(stacked, L))[0])
+    meat = n * m / (n * m - p) * to_numpy(form.rows.fold(Scores(stacked, L))[0])
     L_raw = form.half_inverse
     classical, sandwich = (L_raw @ C @ L_raw.T for C in (information.covariance(noise), meat))
     sizes = form.scaled.scale
@@ -55,23 +56,6 @@ def joint_inference(network: Network, samples: Samples, model: Model, *, robust:
         tss, classical, sandwich, inflation, columns.inputs, target_names=columns.outputs, squares=squares,
         noise_covariance=noise, model=model,
     )  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False)
-class JointScores:
-    """Lᵀ (Σ w² (Jᵀr)(Jᵀr)ᵀ) L."""
-
-    stacked: Stacked
-    half_inverse: np.ndarray
-
-    @property
-    def floats_per_row(self) -> int:
-        return 3 * self.stacked.network.n_outputs * self.stacked.full
-
-    def __call__(self, block: Block) -> Sums:
-        rows, xp = StackedRows.of(block, self.stacked, self.half_inverse), array_namespace(block.X)
-        scores = xp.matmul(rows.residuals[:, None, :], rows.white)[:, 0, :]
-        return (matmul_transposed(scores, scores),)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +90,7 @@ class JointInference(Inference):
         """f(x) with the ends of its intervals, (n, m) or (n,): for a new row of mean weight, or, without noise, for f(x)."""
         X = matrix(X, self.network.n_inputs)
         xp = array_namespace(X)
-        J, _ = self._stacked.jacobian(X)
+        J, _ = self._stacked.linearized(X)
         C = as_like(self.sandwich if self.robust else self.classical, X)
         variance = xp.sum(xp.matmul(J, C) * J, axis=2)
         if noise:

@@ -16,8 +16,9 @@ import numpy as np
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.standard import Standard, carried
 from weightlift.certificate.statement import Kind, Statement, Topic, named
+from weightlift.evidence.gauge import TINY
 from weightlift.evidence.information import MAX_CONDITION
-from weightlift.evidence.stacked import TINY, ScaledTargets, Stacked, StackedInformation, target_moments
+from weightlift.evidence.stacked import ScaledTargets, Stacked, StackedInformation, target_moments
 from weightlift.network import Network
 from weightlift.refinement.variable_projection import Model
 from weightlift.samples import Samples
@@ -52,7 +53,7 @@ class StandardForm:
 
     @property
     def stacked(self) -> Stacked:
-        return self.information.stacked
+        return self.information.gauge
 
     @property
     def noise(self) -> np.ndarray:

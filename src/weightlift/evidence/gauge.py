@@ -57,6 +57,11 @@ class Gauge:
         """(p,) in the order of `Free.pack`."""
         return np.asarray(self.free.pack(Students.of(self.network))[0])
 
+    @property
+    def floats_per_row(self) -> int:
+        """Temporaries of a statistic that holds rows of J."""
+        return 3 * self.size + 8 * self.network.n_units
+
     def coordinates(self, i: int) -> np.ndarray:
         """Where the coordinates of unit i stand: w, then b, then a."""
         k = self.network.n_units
@@ -142,6 +147,13 @@ class Gauge:
             return unit[:-1], float(unit[-1])
         length = max(float(np.linalg.norm(unit[: self.network.n_inputs])), TINY)
         return unit / length, length ** float(self.network.activation.degree or 1.0)
+
+    def linearized(self, X: Array) -> tuple[Array, Array]:
+        """J (m, 1, p) and f(x) (m, 1)."""
+        students = Students.of(self.network).like(X)
+        z = students.preactivations(X)
+        values = array_namespace(X).vecdot(students.activation(z), students.a) + students.c
+        return self.jacobian(X, z, students)[:, None, :], values
 
     def jacobian(self, X: Array, z: Array, students: Students) -> Array:
         """J (m, p) at the rows of X; z (m, 1, k) are the preactivations of `students`, this network beside X."""
