@@ -98,7 +98,7 @@ def test_inverses_come_back_as_those_of_the_raw_rows(activation, linear, seed):
     half = raw.in_slice(T @ np.linalg.pinv(J @ T, rcond=1e-6))
     expected = half @ half.T
     scale = np.sqrt(np.diagonal(expected))
-    found = form.half_inverse @ form.half_inverse.T
+    found = form.to_raw(form.information.half_inverse) @ form.to_raw(form.information.half_inverse).T
     np.testing.assert_allclose(found / np.outer(scale, scale), expected / np.outer(scale, scale), atol=1e-6)
     L = form.information.half_inverse
     own = [form.stacked.coordinates(i) for i in range(2)]

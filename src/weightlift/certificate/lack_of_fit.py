@@ -165,7 +165,7 @@ class FitProducts:
 
     def __call__(self, block: Block) -> Sums:
         rows, V, half, whole, r = _tested(block, self.information, _joined(self.units))
-        xp, n, features = array_namespace(r), r.shape[0], self.units[0].n_units
+        xp, features = array_namespace(r), self.units[0].n_units
         values, beside = V  # in two parts: rows are not copied to be beside others
         V, U = (values[:, :features], beside), values[:, features:]
         white = [rows.white[:, o, :] for o in range(r.shape[1])]
@@ -179,7 +179,7 @@ class FitProducts:
             xp.concat([matmul_transposed(v, U) for v in V], axis=0),
             xp.concat([_squares(v) for v in (*V, U)]),
             xp.concat([matmul_transposed(v, r) for v in V]),
-            xp.matmul(xp.reshape(r, (-1,)), xp.reshape(rows.white, (n * len(white), -1))),
+            xp.matmul(xp.reshape(r, (-1,)), xp.reshape(rows.white, (-1, rows.white.shape[2]))),
             *_over_cells(cells_of(block, self.seed), rows, V, half),
             matmul_transposed(jackknife, jackknife),
             _squares(own),
@@ -204,7 +204,7 @@ def _tested(
     if block.w is not None:
         V = rows.root[:, None] * V[0], rows.root[:, None] * V[1]
     step = as_like(information.half_inverse.T @ information.gradient, X)
-    r = rows.r - xp.reshape(xp.matmul(xp.reshape(rows.white, (-1, len(step))), step), rows.r.shape)
+    r = rows.r - xp.reshape(xp.matmul(xp.reshape(rows.white, (-1, step.shape[0])), step), rows.r.shape)
     return rows, V, *rows.shrunk(r), r
 
 

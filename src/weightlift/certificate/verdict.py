@@ -448,7 +448,7 @@ class _Part:
 
     def _raw(self, regions: np.ndarray) -> np.ndarray:
         """(r, k, q, q) in the coordinates of the network that was given, from those (r, k′, q, q) of the units that count."""
-        T = self.standard.unit(self.gauge)
+        T = self.standard.unit(self.gauge.unit_size)
         found = np.full((len(regions), self.case.known.network.n_units, *T.shape), np.nan)
         found[:, self.fewer.kept] = carried(T, regions)
         return found

@@ -133,6 +133,16 @@ class Gauge:
         T[-1] *= sign
         return np.asarray(T)
 
+    def normal_form(self) -> np.ndarray:
+        """(P, p): derivative of all units' normal forms, and of c."""
+        k, each = self.network.n_units, self.unit_size + (not self.free.a)
+        T = np.zeros((each * k + self.free.c, self.size))
+        for i in range(k):
+            T[i * each : (i + 1) * each, self.coordinates(i)] = self.normal_form_jacobian(i)
+        if self.free.c:
+            T[-1, -1] = 1.0
+        return T
+
     def _normal_form_jacobians(self, units: np.ndarray, lengths: np.ndarray) -> np.ndarray:
         """(…, q + 1, q) for units (…, q) of lengths ‖w‖ with a = ‖w‖^q."""
         d, degree = self.network.n_inputs, float(self.network.activation.degree or 1.0)

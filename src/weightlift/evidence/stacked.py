@@ -25,6 +25,7 @@ import scipy.linalg
 
 from weightlift.evidence.gauge import TINY, Gauge
 from weightlift.evidence.information import MAX_CONDITION, Information
+from weightlift.evidence.rows import double
 from weightlift.namespaces import Array, array_namespace, as_like, matmul_transposed, to_numpy
 from weightlift.network import Network
 from weightlift.refinement.normal_equations import Free
@@ -158,6 +159,21 @@ class Stacked:
         hidden = Hidden(np.ascontiguousarray(np.swapaxes(units[:, :d], 0, 1)), b, net.activation)
         return hidden, theta[:, self.inner :].reshape(len(delta), *self.beta.shape)
 
+    def normal_form(self) -> np.ndarray:
+        """(P, full): derivative of the normal form, unit by unit w, b and a, then V and c; ‖w‖ = 1 for homogeneous φ."""
+        net, order = self.network, [self.coordinates(i) for i in range(self.network.n_units)]
+        T = np.eye(self.full)
+        if self.homogeneous:
+            d, q, degree = net.n_inputs, self.inputs, float(net.activation.degree or 1.0)
+            for i, at in enumerate(order):
+                length = max(float(np.linalg.norm(net.W[:, i])), TINY)
+                radial = np.zeros(len(at))
+                radial[:d] = net.W[:, i] / length
+                own = np.append(self.hidden[:, i] / length, -degree * net.A[i] / length)
+                scale = np.repeat((1 / length, length**degree), (q, len(at) - q))
+                T[np.ix_(at, at)] = (np.eye(len(at)) - np.outer(own, radial)) * scale[:, None]
+        return np.asarray(T[np.concatenate([*order, np.arange(self.inner + net.A.size, self.full)]).astype(int)])
+
     def in_slice(self, L: np.ndarray) -> np.ndarray:
         """Π L: every column a change with δ(w, b) ⟂ (w, b); L itself where φ has no scale."""
         degree, k = self.network.activation.degree, self.network.n_units
@@ -192,20 +208,18 @@ class Stacked:
 class ResidualProducts:
     """Σ w rrᵀ (m, m), Σ w y² (m,), Σ w² and the rows with w > 0."""
 
-    stacked: Stacked
+    network: Network
 
     @property
     def floats_per_row(self) -> int:
-        return 4 * (self.stacked.network.n_units + self.stacked.network.n_outputs + self.stacked.network.n_inputs)
+        return 4 * (self.network.n_units + self.network.n_outputs + self.network.n_inputs)
 
     def __call__(self, block: Block) -> Sums:
-        xp = array_namespace(block.X)
-        y = block.y[:, None] if block.y.ndim == 1 else block.y
-        r = self.stacked.network.predict(block.X) - y
-        w = xp.ones_like(block.X[:, 0]) if block.w is None else block.w
-        weighted = w[:, None] * r
-        used = xp.astype(w > 0, xp.float64)
-        return matmul_transposed(weighted, r), xp.matmul(w, y * y), xp.sum(w * w), xp.sum(used)
+        X, y, w = double(block)
+        xp = array_namespace(X)
+        y, values = (v[:, None] if v.ndim == 1 else v for v in (y, self.network.predict(X)))
+        r, used = values - y, xp.astype(w > 0, xp.float64)
+        return matmul_transposed(w[:, None] * r, r), xp.matmul(w, y * y), xp.sum(w * w), xp.sum(used)
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,7 +247,7 @@ class StackedInformation:
         sums = tuple(to_numpy(s) for s in samples.fold(features))
         FF = features.gram(sums)[0]
         gradient = np.concatenate([inner[0], (FF @ beta - features.target(sums)[0]).reshape(-1)])
-        squares, target, weights, rows = (to_numpy(s) for s in samples.fold(ResidualProducts(stacked)))
+        squares, target, weights, rows = (to_numpy(s) for s in samples.fold(ResidualProducts(stacked.network)))
         effective = samples.total**2 / max(float(weights), TINY)
         return cls(stacked, GG[0], GF[0], FF, gradient, squares, target, samples.total, effective, int(rows))
 
@@ -295,6 +309,10 @@ class StackedInformation:
         units = range(self.gauge.network.n_units)
         return tuple(i for i in units if mass[self.gauge.coordinates(i)].sum() > share)
 
+    @property
+    def full_rank(self) -> bool:
+        return bool(self._determined.all())
+
     def covariance(self, noise: np.ndarray) -> np.ndarray:
         """H⁻¹ (Σ w JᵀΣJ) H⁻¹, Σ the outputs' covariance of a row of mean weight, in white coordinates: Lᵀ(…)L."""
         L = self.half_inverse
@@ -303,3 +321,8 @@ class StackedInformation:
 
 Coordinates = Gauge | Stacked  # of one output alone, or of several and a linear part
 Known = Information | StackedInformation
+
+
+def coordinates_of(network: Network, model: Model) -> Coordinates:
+    alone = network.a.ndim == 1 and network.V is None
+    return Gauge.of(network, bias=model.bias, offset=model.offset) if alone else Stacked.of(network, model)
