@@ -9,7 +9,7 @@ import pytest
 
 from weightlift import certify, samples, teachers
 from weightlift.certificate import scores
-from weightlift.certificate.scores import DecidingRows, Scores, SharedLeverages, WhiteRows
+from weightlift.certificate.scores import Deciding, Scores, SharedLeverages, WhiteRows
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
 from weightlift.network import Network
@@ -69,7 +69,7 @@ def test_the_inverse_without_deciding_rows(seed: int) -> None:
     net = gauss_newton(samples.open(X, y), net, free="W", tol=1e-13).network
     gauge = Gauge.of(net, bias=False, offset=False)
     information = Information.of(samples.open(X, y), gauge)
-    V = samples.open(X, y).fold(DecidingRows(gauge, information.half_inverse, 0.8))[0].T
+    V = samples.open(X, y).fold(Deciding(gauge, information.half_inverse, information.half_inverse, 0.8))[0].T
     assert V.shape == (6, 1)
     L = information.half_inverse
     found = L @ np.linalg.inv(np.eye(6) - V @ V.T) @ L.T
@@ -130,7 +130,7 @@ def test_rows_that_decide_and_shared_leverages_of_parts_are_those_of_all(seed: i
     L = Information.of(source, gauge).half_inverse
     (whole,) = source.blocks(40)
     parts = [replace(whole, X=X[at], y=whole.y[at]) for at in (slice(0, 20), slice(20, 40))]
-    deciding, shared = DecidingRows(gauge, L, 0.4), SharedLeverages(gauge, L)
+    deciding, shared = Deciding(gauge, L, L, 0.4), SharedLeverages(gauge, L)
     (every,) = deciding(whole)
     assert 0 < len(deciding(parts[0])[0]) < len(every) < 40
     for one, other in (parts, parts[::-1]):

@@ -22,9 +22,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from weightlift.certificate.confirmation import confirmed_jointly
 from weightlift.certificate.heldout import HeldOut, fresh_rows
 from weightlift.certificate.joint_agreement import EPS, JointAgreement
-from weightlift.certificate.joint_confirmation import confirmed_jointly
 from weightlift.certificate.joint_distances import joint_distances
 from weightlift.certificate.joint_noise import JointNoise
 from weightlift.certificate.joint_standard import StandardForm
