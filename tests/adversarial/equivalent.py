@@ -36,11 +36,6 @@ SAME: dict[tuple[str, str, str], str] = {  # file, before, after
     ): SQUARE,
     ("certificate/standard.py", "regions.shape[-1]", "regions.shape[-2]"): SQUARE,
     (
-        "certificate/heldout.py",
-        "heldout.fold(Agreement(network))[:6:5]",
-        "heldout.fold(Agreement(network))[:7:5]",
-    ): "every fifth, of six sums or of seven",
-    (
         "certificate/lack_of_fit.py",
         "self.own[self.kept] - np.tensordot(self.score, self.white, axes=1)",
         "self.own[self.kept] + np.tensordot(self.score, self.white, axes=1)",

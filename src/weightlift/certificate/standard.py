@@ -68,8 +68,8 @@ class Standard:
 
     def units(self, L: np.ndarray, q: int, k: int) -> np.ndarray:
         """(p, r) changes of all coordinates from standard ones, of which the first q k are those of the units."""
-        units = np.tensordot(self.unit(q), L[: q * k].reshape(q, k, -1), axes=1)
-        return np.concatenate([units.reshape(q * k, -1), L[q * k :]])
+        units = np.tensordot(self.unit(q), L[: q * k].reshape(q, k, L.shape[1]), axes=1)
+        return np.concatenate([units.reshape(q * k, L.shape[1]), L[q * k :]])
 
 
 def carried(T: np.ndarray, regions: np.ndarray) -> np.ndarray:
