@@ -36,21 +36,11 @@ SAME: dict[tuple[str, str, str], str] = {  # file, before, after
     ): SQUARE,
     ("certificate/standard.py", "regions.shape[-1]", "regions.shape[-2]"): SQUARE,
     (
-        "certificate/heldout.py",
-        "heldout.fold(Agreement(network))[:6:5]",
-        "heldout.fold(Agreement(network))[:7:5]",
-    ): "every fifth, of six sums or of seven",
-    (
         "certificate/lack_of_fit.py",
-        "self.own[kept] - self.score @ self.onto[:, kept]",
-        "self.own[kept] + self.score @ self.onto[:, kept]",
+        "self.own[self.kept] - np.tensordot(self.score, self.white, axes=1)",
+        "self.own[self.kept] + np.tensordot(self.score, self.white, axes=1)",
     ): "the scores of a minimum are rounding errors",
     ("certificate/lack_of_fit.py", "units[0]", "units[1]"): "all units have one activation",
-    (
-        "certificate/joint_lack_of_fit.py",
-        "reached[-int(LIMITS.level * (1 + LIMITS.flips))]",
-        "reached[-int(LIMITS.level * (2 + LIMITS.flips))]",
-    ): DRAWS,
     (
         "certificate/lack_of_fit.py",
         "np.sort(draws)[-int(LIMITS.level * (1 + len(draws)))]",

@@ -8,8 +8,9 @@ from scipy.optimize import brentq
 
 from weightlift import draw, teachers
 from weightlift.certificate import certify
-from weightlift.certificate.confirmation import Deciding, confirmed, unconfirmed
+from weightlift.certificate.confirmation import confirmed, unconfirmed
 from weightlift.certificate.limits import LIMITS
+from weightlift.certificate.scores import Deciding
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
 from weightlift.network import Network
@@ -82,7 +83,7 @@ def test_rows_above_the_limit_are_those_of_the_hat_matrix(seed: int) -> None:
     deciding = Deciding.of(Information.of(rows, gauge), rng)
     (block,) = rows.map(deciding.without).blocks(200)
     np.testing.assert_array_equal(np.asarray(block.w) == 0.0, high)
-    assert float(rows.fold(deciding)[0]) == high.sum()
+    assert len(rows.fold(deciding)[0]) == high.sum()
     assert deciding.sketch.shape == (gauge.size, LIMITS.sketched)
     estimates = ((J @ deciding.sketch) ** 2).sum(axis=1) / (Q**2).sum(axis=1)
     assert np.median(estimates) == pytest.approx(1.0, abs=0.5)  # χ² of 24 over 24, a deviation of 0.3 each
@@ -98,7 +99,7 @@ def test_sketches_may_underrate_leverages_fourfold(seed: int) -> None:
     L = known.half_inverse
     assert Deciding.of(known, np.random.default_rng(0)).sketch is L  # as few as are sketched
     for share, found in ((1.0, 3), (0.3, 3), (0.2, 0)):
-        assert float(rows.fold(Deciding(gauge, L, np.sqrt(share) * L))[0]) == found
+        assert len(rows.fold(Deciding(gauge, L, np.sqrt(share) * L))[0]) == found
 
 
 def test_what_is_said_without_deciding_rows(seed: int) -> None:

@@ -271,9 +271,8 @@ def test_coordinates_come_back_from_standard_inputs(rng, activation):
     assert np.all(standard.mean != 0)
     raw, judged = (Gauge.of(n, bias=True, offset=False) for n in (net, standard.network(net)))
     for i in range(2):
-        np.testing.assert_allclose(standard.unit(raw) @ judged.unit(i)[0], raw.unit(i)[0], rtol=1e-12)
-    C = np.outer(judged.theta, judged.theta)
-    np.testing.assert_allclose(standard.covariance(raw, C), np.outer(raw.theta, raw.theta), rtol=1e-11)
+        np.testing.assert_allclose(standard.unit(raw.unit_size) @ judged.unit(i)[0], raw.unit(i)[0], rtol=1e-12)
+    np.testing.assert_allclose(standard.units(judged.theta[:, None], raw.unit_size, 2)[:, 0], raw.theta, rtol=1e-11)
 
 
 def test_the_bound_of_one_input_and_weights_far_from_one() -> None:

@@ -15,10 +15,10 @@ import weightlift as wl
 from weightlift.activations import examples
 from weightlift.certificate import Kind, Status, Topic, certify, joint
 from weightlift.certificate.joint import _clear_of_kinks, _parameters
-from weightlift.certificate.joint_agreement import JointAgreement
 from weightlift.certificate.joint_standard import StandardForm
 from weightlift.certificate.limits import LIMITS
 from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.rows import Agreement
 from weightlift.evidence.stacked import Stacked
 from weightlift.refinement.variable_projection import Model
 
@@ -414,7 +414,7 @@ def test_what_two_units_that_nearly_cancel_leave_is_no_noise(gap: float, linear:
     fit = wl.Network(W, a, b, c, "relu", V)
     truth = wl.Network(np.column_stack([w + e, w - 2.0 * e]), halves, [0.3, 0.3], c, "relu", V)
     Y = truth.predict(X)
-    assert JointAgreement.of(fit, wl.samples.open(X, Y)).level > LIMITS.rounding
+    assert Agreement.of(fit, wl.samples.open(X, Y)).level > LIMITS.rounding
     certificate = certify(fit, X, Y, bias=True, offset=True)
     assert certificate.evidence.width == 1
     assert certificate.certified_units == (0,)

@@ -12,9 +12,9 @@ import weightlift as wl
 from weightlift.certificate import Topic, certify
 from weightlift.certificate import joint_noise as module
 from weightlift.certificate.curvature import boundary
-from weightlift.certificate.joint_lack_of_fit import JointLackOfFit
 from weightlift.certificate.joint_noise import _chance, _enough, _influence, _open_sizes, _significance, _wide
 from weightlift.certificate.joint_standard import StandardForm, relative_size
+from weightlift.certificate.lack_of_fit import LackOfFit
 from weightlift.certificate.precision import on_sides
 from weightlift.certificate.significance import odds
 from weightlift.evidence.stacked import Stacked, StackedInformation
@@ -69,7 +69,7 @@ def test_a_split_widens_a_region_by_its_relative_size():
     at, q = stacked.coordinates(0), stacked.inputs
     splits = np.zeros((stacked.full, 2, 1))
     splits[at[q], 0, 0] = 0.05
-    fit = JointLackOfFit(0.5, np.ones(2), np.zeros((stacked.full, 0)), splits, 0.1, 0.1, np.eye(1))
+    fit = LackOfFit(0.5, np.ones(2), np.zeros((stacked.full, 0)), splits, 0.1, 0.1, 0.0, 0.0, np.eye(1))
     region = _wide(stacked, 0, 1e-12 * np.eye(len(at)), fit)
     for place, length in ((0, 10.0), (q, 0.1)):
         v = np.zeros(len(at))
@@ -166,13 +166,13 @@ def test_equations_and_rows_that_are_enough(linear):
     ],
 )
 def test_rows_that_decide_alone(leverage, share, influence, holds):
-    """A leverage of 0.8, or four times the mean one, and half of the squared error."""
-    found = _influence(
-        JointLackOfFit(0.5, np.ones(2), np.zeros((1, 0)), np.zeros((1, 0, 1)), leverage, influence, np.eye(1)), share
-    )
-    assert found.holds is holds
-    by_leverage = leverage > max(0.8, 4 * share)
-    assert (found.number, found.limit) == ((leverage, max(0.8, 4 * share)) if by_leverage else (influence, 0.5))
+    """A leverage of 0.8, or four times the mean one, and half of the squared error or of the estimates' covariance."""
+    none = np.zeros((1, 0)), np.zeros((1, 0, 1))
+    for shares in ((influence, 0.0), (0.0, influence)):
+        found = _influence(LackOfFit(0.5, np.ones(2), *none, leverage, *shares, 0.0, np.eye(1)), share)
+        assert found.holds is holds
+        by_leverage = leverage > max(0.8, 4 * share)
+        assert (found.number, found.limit) == ((leverage, max(0.8, 4 * share)) if by_leverage else (influence, 0.5))
 
 
 @pytest.mark.parametrize("activation", ["tanh", "relu"])
@@ -230,7 +230,7 @@ def test_the_squared_error_on_the_regions_boundaries(monkeypatch, seed):
     delta, _, wanted = boundary(L, (L @ L.T,), [stacked.coordinates(i) for i in range(2)], np.random.default_rng(4))
     np.testing.assert_array_equal(unit, wanted)
     (block,) = rows.blocks(400)
-    J = np.asarray(stacked.jacobian(block.X)[0])
+    J = np.asarray(stacked.linearized(block.X)[0])
 
     def risk(theta):
         W, b, A, c = theta[:8].reshape(4, 2), theta[8:10], theta[10:14].reshape(2, 2), theta[14:]
@@ -247,7 +247,7 @@ def test_twins_of_other_units_and_further_units_count_as_they_are():
     stacked = Stacked.of(net, Model())
     at, splits, shifts = stacked.coordinates(0), np.zeros((stacked.full, 2, 2)), np.zeros((stacked.full, 1))
     splits[at[1], 1, 0], splits[at[2], 1, 1], shifts[at[0], 0] = 0.3, 0.2, 0.5
-    fit = JointLackOfFit(0.5, np.ones(2), shifts, splits, 0.1, 0.1, np.eye(1))
+    fit = LackOfFit(0.5, np.ones(2), shifts, splits, 0.1, 0.1, 0.0, 0.0, np.eye(1))
     region = _wide(stacked, 0, 1e-10 * np.eye(len(at)), fit)
     np.testing.assert_allclose(np.sqrt(np.diagonal(region))[:3], [0.5, 0.3, 0.2], rtol=1e-3)
     assert np.abs(region[3:]).max() < 1e-3

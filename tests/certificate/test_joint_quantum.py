@@ -7,11 +7,11 @@ import pytest
 
 import weightlift as wl
 from weightlift.certificate.joint import Sides, certify_joint
-from weightlift.certificate.joint_agreement import JointAgreement
 from weightlift.certificate.joint_statistical import NoisyCase
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.precision import Near, UnitBalls
 from weightlift.certificate.quantum import quantum_of
+from weightlift.evidence.rows import Agreement
 from weightlift.refinement.variable_projection import Model
 
 EPS = np.finfo(float).eps
@@ -116,7 +116,7 @@ def test_weights_of_another_size_leave_the_precision(seed, rounded):
     Y = Y.astype(np.float32) if rounded else Y
     one, other = (wl.certify(truth, X, Y, sample_weight=np.full(len(X), w)) for w in (1.0, 100.0))
     np.testing.assert_allclose(other.precision, one.precision, rtol=1e-6)
-    errors = [JointAgreement.of(truth, wl.samples.open(X, Y, sample_weight=np.full(len(X), w))).errors for w in (1.0, 100.0)]
+    errors = [Agreement.of(truth, wl.samples.open(X, Y, sample_weight=np.full(len(X), w))).errors for w in (1.0, 100.0)]
     np.testing.assert_allclose(errors[1], 100 * errors[0])
 
 

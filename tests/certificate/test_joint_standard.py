@@ -84,7 +84,7 @@ def test_inverses_come_back_as_those_of_the_raw_rows(activation, linear, seed):
     form = StandardForm.of(net, samples.open(X, Y, sample_weight=w), model, explained=True)
     raw, s = Stacked.of(net, model), form.scaled.scale
     np.testing.assert_allclose(np.log2(s), np.round(0.5 * np.log2(np.average(Y**2, axis=0, weights=w))))
-    J = (np.sqrt(w)[:, None, None] * np.asarray(raw.jacobian(X)[0]) / s[:, None]).reshape(2 * len(X), -1)
+    J = (np.sqrt(w)[:, None, None] * np.asarray(raw.linearized(X)[0]) / s[:, None]).reshape(2 * len(X), -1)
     T = np.eye(raw.full)  # columns that are as well conditioned as those of standard rows
     for i in range(2):
         at = raw.coordinates(i)
@@ -98,7 +98,7 @@ def test_inverses_come_back_as_those_of_the_raw_rows(activation, linear, seed):
     half = raw.in_slice(T @ np.linalg.pinv(J @ T, rcond=1e-6))
     expected = half @ half.T
     scale = np.sqrt(np.diagonal(expected))
-    found = form.half_inverse @ form.half_inverse.T
+    found = form.to_raw(form.information.half_inverse) @ form.to_raw(form.information.half_inverse).T
     np.testing.assert_allclose(found / np.outer(scale, scale), expected / np.outer(scale, scale), atol=1e-6)
     L = form.information.half_inverse
     own = [form.stacked.coordinates(i) for i in range(2)]
@@ -152,7 +152,7 @@ def test_noise_and_the_distance_to_the_minimum(activation, seed):
     noise = (w[:, None] * r).T @ r / (len(X) - p / 2)
     np.testing.assert_allclose(form.noise, noise, rtol=1e-6)
     Z = (X - form.standard.mean) / form.standard.scale
-    J = np.sqrt(w)[:, None, None] * np.asarray(form.stacked.jacobian(Z)[0])
+    J = np.sqrt(w)[:, None, None] * np.asarray(form.stacked.linearized(Z)[0])
     inverse = np.linalg.pinv(J.reshape(-1, J.shape[2]), rcond=1e-6)
     C = inverse @ np.kron(np.eye(len(X)), noise) @ inverse.T
     step = inverse @ (np.sqrt(w)[:, None] * r).reshape(-1)

@@ -17,7 +17,6 @@ from weightlift.certificate.lack_of_fit import (
     ANGLES,
     FitProducts,
     Redraws,
-    UnitSquares,
     _Columns,
     _near,
     choose_units,
@@ -157,22 +156,23 @@ def test_a_p_value_near_the_level_hardly_depends_on_the_draws() -> None:
         again = []
         for other in range(4):  # the same units, and other signs
             products = FitProducts(information, choose_units(source, information.gauge, np.random.default_rng(0)), other)
-            own, drawn = _Columns.of(source, products).products()
-            again.append(np.mean(drawn.max(axis=1) >= own.max()))
+            columns = _Columns.of(source, products, 200)
+            again.append(np.mean(columns.draws(columns.cells, columns.scores) >= columns.statistic))
         assert abs(np.mean(again) - first) < 4 * 0.01**0.5 * (1 / 4088 + 1 / 2044) ** 0.5
     assert near > 1
 
 
 def test_further_draws_are_those_of_as_many_passes(seed: int) -> None:
-    """The sums of all groups from one pass, off J row by row, are the differences of products of one pass each."""
+    """The sums of all groups from one pass are those of one pass each."""
     truth, X, y = relu(seed, n=200)
     source = samples.open(X, y, sample_weight=np.random.default_rng(seed).uniform(0.5, 2.0, 200))
     information = Information.of(source, Gauge.of(truth, bias=True, offset=False))
     products = FitProducts(information, choose_units(source, information.gauge, np.random.default_rng(seed)), 3)
-    together = _Columns.of(source, products).redrawn(source, products, (3, 11, 5))
-    for drawn, key in zip(together, (3, 11, 5), strict=True):
-        alone = _Columns.of(source, replace(products, seed=key)).products()[1].max(axis=1)
-        np.testing.assert_allclose(drawn, alone, rtol=1e-9)
+    columns = _Columns.of(source, products, 200)
+    together = zip(*source.fold(Redraws(information, products.units[0], (3, 11, 5))), strict=True)
+    for sums, key in zip(together, (3, 11, 5), strict=True):
+        alone = _Columns.of(source, replace(products, seed=key), 200)
+        np.testing.assert_allclose(columns.draws(*sums), alone.draws(alone.cells, alone.scores), rtol=1e-9)
 
 
 @pytest.mark.parametrize("length", [1e-2, 1.0, 1e2])
@@ -231,12 +231,13 @@ def test_probes_are_like_the_units_wherever_the_inputs_lie(activation: str, seed
     np.testing.assert_allclose(centre @ near.W + near.b, np.repeat(centre @ net.W + net.b, len(ANGLES)), rtol=1e-9)
 
 
-def test_squares_of_units_with_their_output_weights(seed: int) -> None:
+def test_squares_of_the_units_values(seed: int) -> None:
     rng = np.random.default_rng(seed)
     net = Network(rng.standard_normal((3, 2)), [3.0, -0.2], rng.standard_normal(2), 0.0, "tanh")
     X, w = rng.standard_normal((40, 3)), rng.uniform(0.2, 3.0, 40)
-    (found,) = samples.open(X, X[:, 0], sample_weight=w).fold(UnitSquares(Gauge.of(net, bias=True, offset=False)))
-    np.testing.assert_allclose(found, w @ (net.a * np.tanh(X @ net.W + net.b)) ** 2, rtol=1e-12)
+    source, gauge = samples.open(X, X[:, 0], sample_weight=w), Gauge.of(net, bias=True, offset=False)
+    products = FitProducts(Information.of(source, gauge), choose_units(source, gauge, rng), 3)
+    np.testing.assert_allclose(_Columns.of(source, products, 40).units, w @ np.tanh(X @ net.W + net.b) ** 2, rtol=1e-12)
 
 
 def test_p_values_near_the_level_are_drawn_again(limits: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,9 +250,9 @@ def test_p_values_near_the_level_are_drawn_again(limits: Callable[..., None], mo
     information = Information.of(source, Gauge.of(fitted(truth, X, y), bias=True, offset=False))
     seeds: list[tuple[int, ...]] = []
 
-    def spy(information: Information, features: Network, onto: np.ndarray, kept: np.ndarray, keys: tuple[int, ...]) -> Redraws:
+    def spy(information: Information, features: Network, keys: tuple[int, ...]) -> Redraws:
         seeds.append(keys)
-        return Redraws(information, features, onto, kept, keys)
+        return Redraws(information, features, keys)
 
     monkeypatch.setattr("weightlift.certificate.lack_of_fit.Redraws", spy)
     for redrawn, draws in (((0.002, 0.04), 511), ((0.0, 1.1), 511 * 8), ((0.0, 0.0019), 511), ((0.0019, 0.002), 511 * 8)):
@@ -280,7 +281,7 @@ def test_what_a_unit_unseen_would_have_moved_by_brute_force(
     found = lack_of_fit(rows, information, 60.0, rng=np.random.default_rng(seed))
     draws = np.random.default_rng(seed)
     units = choose_units(rows, gauge, draws)
-    columns = _Columns.of(rows, FitProducts(information, units, int(draws.integers(2**31))))
+    columns = _Columns.of(rows, FitProducts(information, units, int(draws.integers(2**31))), 60.0)
     root = np.sqrt(w)[:, None]
     J = root * jacobian(gauge, X)
     Q, R = np.linalg.qr(J)
@@ -298,8 +299,8 @@ def test_what_a_unit_unseen_would_have_moved_by_brute_force(
     off = V - Q @ (Q.T @ V)
     kept = np.linalg.norm(off, axis=0) > 1e-3 * np.linalg.norm(V, axis=0)
     psi = off[:, kept] / np.linalg.norm(off[:, kept], axis=0)
-    drawn = np.sort(columns.products()[1].max(axis=1))
-    critical = drawn[-5] + 3.1 * np.sqrt(r @ r / (60.0 - gauge.size))
+    drawn = np.sort(columns.draws(columns.cells, columns.scores))
+    critical = (drawn[-5] + 3.1) * np.sqrt(r @ r / (60.0 - gauge.size))
 
     def seen(u: np.ndarray) -> np.ndarray:
         return np.abs(psi.T @ (u - Q @ (Q.T @ u))).max(axis=0)
@@ -308,7 +309,7 @@ def test_what_a_unit_unseen_would_have_moved_by_brute_force(
     np.testing.assert_allclose(found.shifts, moved, rtol=1e-4, atol=1e-5 * np.abs(moved).max())
     sizes = np.linalg.norm(root * gauge.network.a * gauge.network.activation(X @ gauge.network.W + gauge.network.b), axis=0)
     amounts = np.minimum(critical / seen(near), np.repeat(sizes, len(ANGLES)) / np.linalg.norm(near, axis=0))
-    moved = (np.linalg.solve(R, Q.T @ near) * amounts).reshape(gauge.size, 2, len(ANGLES))
+    moved = (np.linalg.solve(R, Q.T @ near) * amounts).reshape(gauge.size, 2, len(ANGLES)) * np.sign(net.a)[:, None]
     np.testing.assert_allclose(found.splits, moved, rtol=1e-4, atol=1e-5 * np.abs(moved).max())
 
 

@@ -124,7 +124,7 @@ def test_a_split_widens_a_region_by_its_relative_size() -> None:
     at, p = gauge.coordinates(0), gauge.size
     splits = np.zeros((p, 2, 1))
     splits[at[3], 0, 0] = 0.05
-    numbers = LackOfFit(0.5, 1.0, np.zeros((p, 0)), splits, 0.1, 0.1, 0.0, np.eye(1))
+    numbers = LackOfFit(0.5, np.ones(1), np.zeros((p, 0)), splits, 0.1, 0.1, 0.0, 0.0, np.eye(1))
     region = _wide(gauge, 0, 1e-12 * np.eye(4), numbers)
     for place, length in ((0, 10.0), (3, 0.1)):
         v = np.zeros(4)
@@ -133,7 +133,8 @@ def test_a_split_widens_a_region_by_its_relative_size() -> None:
         assert (4 * v) @ np.linalg.solve(region, 4 * v) > 1.0
     beside = np.zeros((p, 2, 1))
     beside[at[1], 1, 0] = 0.3
-    region = _wide(gauge, 0, 1e-6 * np.eye(4), LackOfFit(0.5, 1.0, np.zeros((p, 0)), beside, 0.1, 0.1, 0.0, np.eye(1)))
+    numbers = LackOfFit(0.5, np.ones(1), np.zeros((p, 0)), beside, 0.1, 0.1, 0.0, 0.0, np.eye(1))
+    region = _wide(gauge, 0, 1e-6 * np.eye(4), numbers)
     assert np.sqrt(region[1, 1]) == pytest.approx(0.3, rel=0.02)
     assert np.sqrt(region[0, 0]) < 0.1
 
@@ -147,7 +148,7 @@ def test_statements_at_their_limits() -> None:
         found = structure(p_value, 0.3)
         assert (found.holds, found.number, found.limit) == (holds, p_value, 0.01)
     for influence, holds in ((0.49, True), (0.51, False)):
-        numbers = LackOfFit(0.5, 1.0, np.zeros((1, 0)), np.zeros((1, 0, 1)), 0.1, influence, 0.0, np.eye(1))
+        numbers = LackOfFit(0.5, np.ones(1), np.zeros((1, 0)), np.zeros((1, 0, 1)), 0.1, influence, 0.0, 0.0, np.eye(1))
         assert (_influence(numbers).holds, _influence(numbers).number) == (holds, influence)
     X = np.random.default_rng(0).standard_normal((60, 2))
     for copies, holds in ((3, True), (4, False)):
@@ -225,7 +226,7 @@ def test_rows_of_high_leverage_that_decide_on_units(seed: int) -> None:
 
     twice = samples.open(np.vstack([X, X[:1]]), np.append(y, y[0]))
     both = Information.of(twice, gauge)
-    fit = LackOfFit(0.5, 1.0, np.zeros((1, 0)), np.zeros((1, 0, 1)), 0.6, 0.1, 0.0, np.eye(1))
+    fit = LackOfFit(0.5, np.ones(1), np.zeros((1, 0)), np.zeros((1, 0, 1)), 0.6, 0.1, 0.0, 0.0, np.eye(1))
     together = _shared_leverage(twice, both, fit, 301, False)
     assert together is not None
     assert not together.holds
@@ -254,7 +255,7 @@ def test_shifts_without_bound_and_those_of_nothing() -> None:
     at, p = gauge.coordinates(0), gauge.size
     shifts = np.zeros((p, 2))
     shifts[at[0], 0], shifts[at[1], 1], shifts[at[2], 1] = np.inf, 0.5, np.nan
-    fit = LackOfFit(0.5, 1.0, shifts, np.zeros((p, 2, 1)), 0.1, 0.1, 0.0, np.eye(1))
+    fit = LackOfFit(0.5, np.ones(1), shifts, np.zeros((p, 2, 1)), 0.1, 0.1, 0.0, 0.0, np.eye(1))
     region = _wide(gauge, 0, 1e-6 * np.eye(4), fit)
     assert region[0, 0] > 1e150
     for sign in (1.0, -1.0):
@@ -274,7 +275,7 @@ def test_shifts_without_bound_keep_their_direction() -> None:
     net = Network([[1.0], [1.0]], [1.0], activation="tanh")
     gauge = Gauge.of(net, bias=False, offset=False)
     shifts = np.array([[np.inf], [-np.inf], [0.0]])
-    fit = LackOfFit(0.5, 1.0, shifts, np.zeros((3, 1, 1)), 0.1, 0.1, 0.0, np.eye(3))
+    fit = LackOfFit(0.5, np.ones(1), shifts, np.zeros((3, 1, 1)), 0.1, 0.1, 0.0, 0.0, np.eye(3))
     region = _wide(gauge, 0, 1e-4 * np.eye(3), fit)
     assert np.array([1.0, -1.0, 0.0]) @ region @ [1.0, -1.0, 0.0] > 1e150
     assert abs(np.array([1.0, 1.0, 0.0]) @ region @ [1.0, 1.0, 0.0]) < 1e-9 * region[0, 0]

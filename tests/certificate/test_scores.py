@@ -9,7 +9,7 @@ import pytest
 
 from weightlift import certify, samples, teachers
 from weightlift.certificate import scores
-from weightlift.certificate.scores import DecidingRows, Scores, SharedLeverages, WhiteRows
+from weightlift.certificate.scores import Deciding, Scores, SharedLeverages, WhiteRows
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
 from weightlift.network import Network
@@ -35,8 +35,8 @@ def test_scores_are_sums_over_rows(seed: int) -> None:
     np.testing.assert_allclose(information.sandwich(meat), expected, rtol=1e-6, atol=1e-9 * np.abs(expected).max())
     rows = WhiteRows.of(next(iter(source.blocks(60))), gauge, information.half_inverse)
     np.testing.assert_allclose(rows.leverage, h, rtol=1e-6)
-    np.testing.assert_allclose(rows.left, 1 - h, rtol=1e-6)
-    np.testing.assert_allclose(rows.r, np.sqrt(w) * r)
+    np.testing.assert_allclose(rows.left[:, 0], 1 - h, rtol=1e-6)
+    np.testing.assert_allclose(rows.r[:, 0], np.sqrt(w) * r)
 
 
 def test_sandwich_of_an_ill_conditioned_fit() -> None:
@@ -69,7 +69,7 @@ def test_the_inverse_without_deciding_rows(seed: int) -> None:
     net = gauss_newton(samples.open(X, y), net, free="W", tol=1e-13).network
     gauge = Gauge.of(net, bias=False, offset=False)
     information = Information.of(samples.open(X, y), gauge)
-    V = samples.open(X, y).fold(DecidingRows(gauge, information.half_inverse, 0.8))[0].T
+    V = samples.open(X, y).fold(Deciding(gauge, information.half_inverse, information.half_inverse, 0.8))[0].T
     assert V.shape == (6, 1)
     L = information.half_inverse
     found = L @ np.linalg.inv(np.eye(6) - V @ V.T) @ L.T
@@ -116,7 +116,7 @@ def test_what_a_row_of_leverage_one_leaves() -> None:
     source = samples.open(X, rng.standard_normal(40))
     rows = WhiteRows.of(next(iter(source.blocks(40))), gauge, Information.of(source, gauge).half_inverse)
     h = np.append(1.0 - 1e-6, X[1:, 0] ** 2 / (X[:, 0] @ X[:, 0]))
-    np.testing.assert_allclose(rows.left, 1 - h, rtol=1e-9)
+    np.testing.assert_allclose(rows.left[:, 0], 1 - h, rtol=1e-9)
 
 
 def test_rows_that_decide_and_shared_leverages_of_parts_are_those_of_all(seed: int) -> None:
@@ -130,7 +130,7 @@ def test_rows_that_decide_and_shared_leverages_of_parts_are_those_of_all(seed: i
     L = Information.of(source, gauge).half_inverse
     (whole,) = source.blocks(40)
     parts = [replace(whole, X=X[at], y=whole.y[at]) for at in (slice(0, 20), slice(20, 40))]
-    deciding, shared = DecidingRows(gauge, L, 0.4), SharedLeverages(gauge, L)
+    deciding, shared = Deciding(gauge, L, L, 0.4), SharedLeverages(gauge, L)
     (every,) = deciding(whole)
     assert 0 < len(deciding(parts[0])[0]) < len(every) < 40
     for one, other in (parts, parts[::-1]):

@@ -40,7 +40,8 @@ def test_a_covariance_of_standard_inputs_is_that_of_the_raw_ones(seed: int) -> N
     rows = samples.open(X, net.predict(X))
     standard = Standard.of(rows, bias=True)
     gauge = Gauge.of(standard.network(net), bias=True, offset=True)
-    found = standard.covariance(gauge, Information.of(rows.map(standard), gauge).inverse)
+    half = standard.units(Information.of(rows.map(standard), gauge).half_inverse, gauge.unit_size, 2)
+    found = half @ half.T
     raw = Gauge.of(net, bias=True, offset=True)
     students = Students.of(net)
     J = np.asarray(raw.jacobian(X, students.preactivations(X), students))

@@ -23,6 +23,9 @@ def test_jacobian_is_the_derivative(activation: str, offset: bool, rng: np.rando
     X = rng.standard_normal((50, 3))
     students = Students.of(gauge.network)
     J = gauge.jacobian(X, students.preactivations(X), students)
+    again, values = gauge.linearized(X)
+    np.testing.assert_allclose(again[:, 0], J, rtol=1e-12)
+    np.testing.assert_allclose(values[:, 0], gauge.network.predict(X), rtol=1e-12)
     step = 1e-6 * np.eye(gauge.size)
     up, down = gauge.perturbed(step), gauge.perturbed(-step)
     numerical = [(up.network(i).predict(X) - down.network(i).predict(X)) / 2e-6 for i in range(gauge.size)]

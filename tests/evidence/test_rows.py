@@ -14,7 +14,7 @@ from weightlift import activations, samples, teachers
 from weightlift.activations import Activation
 from weightlift.certificate import Status, certify
 from weightlift.evidence import rows
-from weightlift.evidence.rows import Agreement, Directions, DistinctRows, count_distinct, rounding_bound
+from weightlift.evidence.rows import Agreement, Directions, DistinctRows, Residuals, count_distinct, rounding_bound
 from weightlift.network import Network
 from weightlift.risk import Students
 
@@ -48,18 +48,17 @@ def test_agreement_is_the_largest_residual_over_its_bound() -> None:
     y[5] += 1e-3
     w = np.where(np.arange(40) < 3, 0.0, 2.0)
     y[0] = 9.0
-    *sums, sizes = samples.open(X, y, sample_weight=w).fold(Agreement(net))
-    level, residual, _, count, error, rss, squares, total = map(float, sums)
+    found = Agreement.of(net, samples.open(X, y, sample_weight=w))
     B = bound(net, X, y)
     r = np.abs(net.predict(X) - y)
-    assert residual == pytest.approx(1e-3, rel=1e-9)
-    assert level == pytest.approx(float((r / B)[3:].max()), rel=1e-9)
-    assert count == 37
-    assert error == pytest.approx(float((w * (r + B) ** 2).sum()))
-    assert rss == pytest.approx(float((w * r**2).sum()))
-    assert (squares, total) == pytest.approx((4 * 37, float((w * y**2).sum())))
+    assert found.residual == pytest.approx(1e-3, rel=1e-9)
+    assert found.level == pytest.approx(float((r / B)[3:].max()), rel=1e-9)
+    assert found.rows == 37
+    assert found.error == pytest.approx(float((w * (r + B) ** 2).sum()))
+    assert found.rss == pytest.approx(float((w * r**2).sum()))
+    assert (found.squares, found.energy) == pytest.approx((4 * 37, float((w * y**2).sum())))
     parts = net.a * net.activation(X @ net.W + net.b)
-    np.testing.assert_allclose(sizes, w @ parts**2, rtol=1e-12)
+    np.testing.assert_allclose(found.units, w @ parts**2, rtol=1e-12)
 
 
 def test_distinct_rows_are_counted_across_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,20 +174,20 @@ def test_sums_of_residuals_beside_their_bounds(seed: int) -> None:
     y += rng.uniform(-30, 30, 30) * bound(net, X, y)
     r, B = np.abs(net.predict(X) - y), bound(net, X, y)
     used = w > 0
-    expected = [(r / B)[used].max(), r[used].max(), B[used].max(), used.sum(), w @ (r + B) ** 2, w @ r**2, w @ w, w @ y**2]
-    statistic = Agreement(net)
+    expected = [(r / B)[used].max(), r[used].max(), used.sum(), w @ (r + B) ** 2, w @ r**2, w @ w, w @ y**2]
+    statistic = Residuals(net)
     for order in (np.arange(30), np.arange(30)[::-1]):
         parts = [samples.open(X[at], y[at], sample_weight=w[at]) for at in (order[:7], order[7:])]
         sums = statistic.merge(*(part.fold(statistic) for part in parts))
-        np.testing.assert_allclose(np.array([float(s) for s in sums[:-1]]), expected, rtol=2e-3)
+        np.testing.assert_allclose(np.array([np.sum(s) for s in sums[:-1]]), expected, rtol=2e-3)
         np.testing.assert_allclose(sums[-1], w @ (net.a * np.tanh(X @ net.W + net.b)) ** 2, rtol=1e-9)
 
 
 def test_a_block_without_rows_adds_nothing() -> None:
     net = Network([[1.0], [2.0]], [3.0], activation="tanh")
     (block,) = samples.open(np.array([[0.5, 0.1], [1.0, 2.0]]), np.array([2.0, 1.0])).blocks(2)
-    none = Agreement(net)(replace(block, X=block.X[:0], y=block.y[:0]))
-    assert [float(s) for s in none[:-1]] == [0.0] * 8
+    none = Residuals(net)(replace(block, X=block.X[:0], y=block.y[:0]))
+    assert [float(np.sum(s)) for s in none[:-1]] == [0.0] * 7
     assert none[-1].tolist() == [0.0]
 
 

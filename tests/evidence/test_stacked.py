@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import weightlift as wl
-from weightlift.evidence.stacked import ScaledTargets, Stacked, StackedInformation, StackedRows
+from weightlift.certificate.scores import WhiteRows
+from weightlift.evidence.stacked import ScaledTargets, Stacked, StackedInformation
 from weightlift.refinement.variable_projection import Model
 
 CASES = [("tanh", 3, False), ("relu", 2, True), ("squared_relu", 2, False), ("relu", None, True)]
@@ -28,7 +29,7 @@ def value(stacked, theta, X):
 @pytest.mark.parametrize(("activation", "m", "linear"), CASES)
 def test_jacobian_is_the_derivative_of_the_values(activation, m, linear):
     stacked, X, _, rng = fitted(activation, m, linear)
-    J, values = stacked.jacobian(X)
+    J, values = stacked.linearized(X)
     assert np.allclose(values, stacked.network.predict(X))
     delta = rng.normal(size=stacked.full)
     up, down = (value(stacked, stacked.theta + step * delta, X) for step in (1e-7, -1e-7))
@@ -41,7 +42,7 @@ def test_information_is_that_of_the_dense_jacobian(activation, m, linear):
     stacked, X, Y, rng = fitted(activation, m, linear)
     w = rng.uniform(0.5, 2.0, size=len(X))
     information = StackedInformation.of(wl.samples.open(X, Y, sample_weight=w), stacked)
-    J, values = stacked.jacobian(X)
+    J, values = stacked.linearized(X)
     r = values - Y.reshape(len(X), -1)
     outputs = r.shape[1]
     S = np.cov(rng.normal(size=(outputs, 9))).reshape(outputs, outputs)
@@ -51,7 +52,7 @@ def test_information_is_that_of_the_dense_jacobian(activation, m, linear):
     L = information.half_inverse
     H = information.gram()
     assert np.allclose(H @ L @ L.T @ H, H)
-    rows = StackedRows.of(next(wl.samples.open(X, Y, sample_weight=w).blocks(len(X))), stacked, L)
+    rows = WhiteRows.of(next(wl.samples.open(X, Y, sample_weight=w).blocks(len(X))), stacked, L)
     assert np.sum(rows.white**2) == pytest.approx(stacked.size)
 
 
@@ -92,7 +93,7 @@ def test_the_condition_is_that_of_columns_of_length_one(activation):
     """For homogeneous φ with t tᵀ of every unit's (w, b) in these columns' sizes, t of length one: what no value depends on."""
     stacked, X, Y, _ = fitted(activation, 2, True)
     X = X * [0.1, 1.0, 3.0]
-    J = np.asarray(stacked.jacobian(X)[0]).reshape(-1, stacked.full)
+    J = np.asarray(stacked.linearized(X)[0]).reshape(-1, stacked.full)
     length = np.linalg.norm(J, axis=0)
     H = (J / length).T @ (J / length)
     for i in range(2 if activation == "relu" else 0):

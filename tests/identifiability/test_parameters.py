@@ -37,6 +37,6 @@ def test_parameters_are_the_rank_of_the_jacobian(activation, bias, offset):
 def test_parameters_of_several_outputs_are_the_rank_of_the_stacked_jacobian(activation, m, linear):
     units = teachers.biased(4, 3, bias=0.3, activation=activation, rng=0)
     net = teachers.several(units, m, linear=linear, rng=1)
-    J, _ = Stacked.of(net, Model(True, linear, True)).jacobian(np.random.default_rng(2).normal(size=(200, 4)))
+    J, _ = Stacked.of(net, Model(True, linear, True)).linearized(np.random.default_rng(2).normal(size=(200, 4)))
     rank = np.linalg.matrix_rank(J.reshape(200 * m, -1), tol=1e-8)
     assert rank == count_parameters(net, bias=True, offset=True)

@@ -88,7 +88,7 @@ def test_other_units_agree_to_a_thousand_rounding_bounds() -> None:
     source = samples.open(X, y)
     assert agree(source, gauge, TWO)
     assert not agree(source, gauge, ONE)  # no other units
-    worst = float(source.fold(Agreement(replace(TWO, c=1e-9)))[0]) / 1e-9  # rounding bounds for one
+    worst = Agreement.of(replace(TWO, c=1e-9), source).level / 1e-9  # rounding bounds for one
     for bounds, expected in ((300.0, True), (3000.0, False)):
         assert agree(source, gauge, replace(TWO, c=bounds / worst)) == expected
 

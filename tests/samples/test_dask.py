@@ -274,7 +274,7 @@ def test_a_worker_lost_in_every_phase_changes_nothing(client, monkeypatch, tmp_p
         return wl.recover(samples.dask.open(dX, dy, client=client), n_units=2, method="tensor", rng=3)
 
     expected = recover()
-    phases = {"_Sizes", "Covariance", "HermiteMoment", "NormalEquations", "Agreement"}
+    phases = {"_Sizes", "Covariance", "HermiteMoment", "NormalEquations", "Residuals"}
     plain = DaskSamples._reduce
 
     def reduce(source, task):

@@ -1,31 +1,37 @@
-"""Whether every unit is confirmed: known without the rows that are needed to know it.
+"""Whether every unit is confirmed: known without the equations that are needed to know it.
 
 A row of leverage one is an equation for a parameter that no other row has. It fits whatever the parameter is: other networks
 may have another one there, and agree as well. That almost surely none does where rows are more than parameters (T1) is said of
 equality; where φ is flat to rounding on all but a few rows, these few are all that there is. So rows of high leverage are left
 out, and a unit must still be known within the limit from the others.
 
-Leverages h = ‖√w jᵀL‖², L Lᵀ = (JᵀWJ)⁻¹, are first estimated by ‖√w jᵀLG‖², G (p, m) of independent N(0, 1/m): that of a row
-above the limit is below a quarter of it with probability P(χ²_m < m/4), 10⁻⁴ for m = 24. The rows left are computed.
-Cost  one pass of O(n p m); where rows are left out, O(n p²).
+Of several outputs a combination u of a row's with leverage ‖√w uᵀJL‖² = 1, L Lᵀ = (JᵀWJ)⁻¹, is such an equation. Those are left
+out, not their rows, whose other combinations may confirm: with V (r, e) of them the inverse that is left is
+
+    L (I − VVᵀ)⁻¹ Lᵀ,
+
+and what a unit's part of it is larger than that of LLᵀ its precision is worse.
+Cost  one pass of O(n m p s), s directions of a sketch [scores.Deciding]; where equations are left out O(n p²), or O(p³).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 import numpy as np
 
+from weightlift.certificate.joint_standard import StandardForm, relative_size
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.precision import undetermined
-from weightlift.certificate.scores import WhiteRows
+from weightlift.certificate.scores import Deciding
 from weightlift.certificate.statement import Kind, Statement, Topic, named
 from weightlift.evidence.gauge import Gauge
-from weightlift.evidence.information import Information
-from weightlift.namespaces import Array, array_namespace, from_numpy, to_numpy
-from weightlift.samples import Block, Samples, Sums
+from weightlift.evidence.information import MAX_CONDITION, Information
+from weightlift.evidence.rows import EPS
+from weightlift.evidence.stacked import StackedInformation
+from weightlift.namespaces import to_numpy
+from weightlift.samples import Samples
 
 
 def confirmed(
@@ -37,7 +43,7 @@ def confirmed(
     limit  of a unit's relative precision
     """
     deciding = Deciding.of(information, rng)
-    rows = int(float(samples.fold(deciding)[0]))
+    rows = len(samples.fold(deciding)[0])
     if not rows:
         return None
     gauge, others = information.gauge, samples.map(deciding.without)
@@ -49,6 +55,29 @@ def confirmed(
     return unconfirmed(rows, sizes, limit, gauge)
 
 
+def confirmed_jointly(form: StandardForm, precision: np.ndarray, rng: np.random.Generator) -> Statement | None:
+    """None where every unit is known within the limit without the equations that decide, too.
+
+    precision  (k,) of the units from all rows
+    """
+    V = to_numpy(form.rows.fold(Deciding.of(form.information, rng))[0]).T
+    return unconfirmed(V.shape[1], precision * growth(form.information, V), LIMITS.precision) if V.size else None
+
+
+def growth(information: StackedInformation, V: np.ndarray) -> np.ndarray:
+    """(k,) times that a unit's relative size is larger without V; eigenvalues below their own rounding errors are none."""
+    stacked, L = information.gauge, information.half_inverse
+    values, vectors = np.linalg.eigh(np.eye(len(V)) - V @ V.T)
+    inexact = len(V) * EPS * min(information.condition, MAX_CONDITION)
+    half = L @ vectors / np.sqrt(np.where(values > inexact, values, EPS**2))
+    grown = []
+    for i in range(stacked.network.n_units):
+        at = stacked.coordinates(i)
+        before, after = (relative_size(stacked, i, (A[at] @ A[at].T)[None]) for A in (L, half))
+        grown.append(after / before if before < math.inf else 1.0)
+    return np.array(grown)
+
+
 def unconfirmed(rows: int, sizes: np.ndarray, limit: float, gauge: Gauge | None = None) -> Statement | None:
     """What is said of units whose precision (k,) without so many rows is beyond the limit; None where none is."""
     units = tuple(np.flatnonzero(~(sizes <= limit)).tolist())
@@ -58,40 +87,3 @@ def unconfirmed(rows: int, sizes: np.ndarray, limit: float, gauge: Gauge | None 
     who = named(units if gauge is None else gauge.called(units), verb=False)
     sentence = f"{many} all that determines {who}, and no other row confirms it; give more rows there."
     return Statement(Topic.DETERMINED, Kind.TESTED, False, sentence, float(np.max(sizes)), limit, units)
-
-
-@dataclass(frozen=True, eq=False)
-class Deciding:
-    """The number of rows whose leverage is above the limit; `without` sets their weights to zero."""
-
-    gauge: Gauge
-    half_inverse: np.ndarray
-    sketch: np.ndarray  # (p, m)
-
-    @classmethod
-    def of(cls, information: Information, rng: np.random.Generator) -> Deciding:
-        L, m = information.half_inverse, LIMITS.sketched
-        return cls(information.gauge, L, L if L.shape[1] <= m else L @ rng.standard_normal((L.shape[1], m)) / math.sqrt(m))
-
-    @property
-    def floats_per_row(self) -> int:
-        return 3 * self.gauge.size + 8 * self.gauge.network.n_units
-
-    def __call__(self, block: Block) -> Sums:
-        on = self._on(block)
-        return (array_namespace(on).sum(on),)
-
-    def without(self, block: Block) -> Block:
-        w = array_namespace(block.X).ones_like(block.y) if block.w is None else block.w
-        return replace(block, w=w * (1.0 - self._on(block)))
-
-    def _on(self, block: Block) -> Array:
-        """(m,) one for the rows above, zero for the others."""
-        likely = to_numpy(WhiteRows.of(block, self.gauge, self.sketch).leverage) > 0.25 * LIMITS.deciding
-        on = np.zeros(len(likely))
-        if likely.any():
-            xp, some = array_namespace(block.X), from_numpy(np.flatnonzero(likely), like=block.y)
-            X, y, w = (None if v is None else xp.take(v, some, axis=0) for v in (block.X, block.y, block.w))
-            part = replace(block, X=X, y=y, w=w)
-            on[likely] = to_numpy(WhiteRows.of(part, self.gauge, self.half_inverse).leverage) > LIMITS.deciding
-        return from_numpy(on, like=block.y)

@@ -34,9 +34,9 @@ class HeldOut:
     def of(cls, heldout: Samples | None, fitted: Samples, network: Network, *, bias: bool) -> HeldOut:
         if heldout is None or not heldout.n:
             return cls()
-        level, square = (float(v) for v in heldout.fold(Agreement(network))[:6:5])
+        found = Agreement.of(network, heldout)
         draws = Draws(bool(network.activation.degree) and not bias)
-        return cls(fresh_rows(heldout, fitted, draws), level, square / max(heldout.total, TINY))
+        return cls(fresh_rows(heldout, fitted, draws), found.level, found.rss / max(heldout.total, TINY))
 
     def agreement(self, tries: int) -> tuple[float | None, Statement | None]:
         """How often the truth may differ, and the statement of a fit that agrees to rounding."""

@@ -3,6 +3,9 @@
 Estimation  θ̂ minimises Σ w (f(x) − y)² over coordinates with the scale fixed (`gauge`), p of them; weights are taken as inverse
             variances and normalised to Σ w = n, the number of rows with w > 0. σ̂² = Σ w r²/(n − p).
 Covariance  classical σ̂² H⁻¹, H = Σ w jjᵀ; robust n/(n − p) H⁻¹ (Σ w² r² jjᵀ) H⁻¹ (HC1) [White 1980; MacKinnon & White 1985].
+Outputs     of m, or beside a linear part, θ̂ minimises Σ w ‖r/s‖², s their sizes [joint_standard], in the coordinates of
+            `evidence.stacked`. Errors of a row may depend on each other, rows not: Σ̂ = Σ w rrᵀ/(n − p/m), H⁻¹(Σ w JᵀΣ̂J)H⁻¹ and
+            nm/(nm − p) H⁻¹(Σ w² (Jᵀr)(Jᵀr)ᵀ)H⁻¹, one score a row [Liang & Zeger 1986].
 Units       in normal form, by the delta method: w/‖w‖, b/‖w‖ and a‖w‖^q for φ homogeneous of degree q; else w, b and a.
 Open        where the rows do not determine every coordinate, H⁻¹ is a pseudo-inverse, and parameters that move along the null
             space of H have the standard error ∞; the others have that of the directions that are determined.
@@ -13,8 +16,9 @@ Cost        four passes, O(n p²) and O(p³).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,18 +26,24 @@ from scipy.special import stdtr, stdtrit
 
 from weightlift.arguments import flag, probability
 from weightlift.certificate.inflation import inflated, variance_inflation
+from weightlift.certificate.joint_standard import StandardForm
 from weightlift.certificate.parameters import described, parameter_names, parameter_values
 from weightlift.certificate.scores import Scores
 from weightlift.certificate.standard import Standard
 from weightlift.errors import ArgumentError, ShapeError, SingularError, TooFewRowsError
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
-from weightlift.evidence.rows import Agreement
-from weightlift.evidence.stacked import target_moments
+from weightlift.evidence.stacked import (
+    Coordinates,
+    Known,
+    ResidualProducts,
+    StackedInformation,
+    coordinates_of,
+    target_moments,
+)
 from weightlift.namespaces import Array, array_namespace, as_like, matrix, to_numpy
 from weightlift.network import Network
 from weightlift.refinement.variable_projection import Model
-from weightlift.risk import Students
 from weightlift.samples import Columns, Samples
 from weightlift.samples import open as open_samples
 from weightlift.samples.columns import columns_of
@@ -57,9 +67,8 @@ def inference(
     """Standard errors and what follows from them, for a network at its least-squares fit to rows (X, y) or to a source.
 
     bias, offset: whether b and c were fitted; inferred from the network when None. robust: the sandwich covariance, which
-    allows for noise whose size depends on x, instead of the classical one. Several outputs, or a linear part, give a
-    `JointInference`. Units keep their numbers. Nothing here is right for a network that is not a regular fit: `certify` checks
-    that.
+    allows for noise whose size depends on x, instead of the classical one. Units keep their numbers. Nothing here is right
+    for a network that is not a regular fit: `certify` checks that.
 
     sample_weight  (n,) ≥ 0, counts or inverse variances
 
@@ -75,30 +84,51 @@ def inference(
     samples = _rows(network, X, y, sample_weight)
     bias = bool(np.any(network.b)) if bias is None else bool(bias)
     offset = bool(np.any(network.c)) if offset is None else bool(offset)
-    if network.a.ndim == 2 or network.V is not None:
-        from weightlift.certificate.joint_inference import joint_inference
-
-        return joint_inference(network, samples, Model(bias, network.V is not None, offset), robust=robust)
+    model = Model(bias, network.V is not None, offset)
     columns, inflation, spread = columns_of(samples), variance_inflation(samples), target_spread(samples)
     normal = network.normalized()
-    standard = Standard.of(samples, bias=bias)
-    samples, gauge = standard.rows(samples), Gauge.of(standard.network(normal), bias=bias, offset=offset)
-    rows = float(samples.fold(Agreement(gauge.network))[3])
-    n, p = int(rows), gauge.size
-    if n <= p:
-        raise TooFewRowsError(f"{n} rows leave no degrees of freedom for {p} parameters; give more rows.")
-    information = Information.of(samples, gauge)
-    scale = n / information.total
-    variance = scale * information.rss / (n - p)
-    classical = variance / scale * information.inverse
-    meat = to_numpy(samples.fold(Scores(gauge, information.half_inverse))[0])
-    sandwich = n / (n - p) * information.sandwich(meat)
+    form = _Standard.of(normal, samples, model)
+    information, gauge, L = form.information, form.information.gauge, form.information.half_inverse
+    squares, _, _, rows = (to_numpy(v) for v in form.rows.fold(ResidualProducts(gauge.network)))
+    n, p, m = int(rows), gauge.size, normal.n_outputs
+    if n * m <= p:
+        what = "rows" if m == 1 else "equations"
+        raise TooFewRowsError(f"{n * m} {what} leave no degrees of freedom for {p} parameters; give more rows.")
+    noise, meat = squares / (n - p / m), to_numpy(form.rows.fold(Scores(gauge, L))[0])
+    half, scale = form.to_raw(L), n / information.total
+    classical, sandwich = (half @ C @ half.T for C in (information.covariance(noise), n * m / (n * m - p) * meat))
+    squares = scale * squares * np.outer(form.sizes, form.sizes)
+    fit = Inference(
+        normal, bias, offset, robust, n, p, squares, scale * spread, classical, sandwich, inflation, columns.inputs,
+        columns.outputs,
+    )  # fmt: skip
+    if information.full_rank:
+        return fit
+    if isinstance(information, StackedInformation):
+        raise _singular(information)
     loose = information.open_directions()
-    matrices = classical, sandwich, loose @ loose.T, np.diag(information.sizes**2)
-    classical, sandwich, null, sizes = (standard.covariance(gauge, C) for C in matrices)
-    noise, rss, tss = math.sqrt(variance), scale * information.rss, scale * spread
-    fit = Inference(normal, bias, offset, robust, n, p, noise, rss, tss, classical, sandwich, inflation, columns.inputs)
-    return replace(fit, open=fit.moved(null) > OPEN * fit.moved(sizes)) if loose.size else fit
+    null, sizes = (fit.moved(form.to_raw(v)) for v in (loose, np.diag(information.sizes)))
+    return replace(fit, open=null > OPEN * sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class _Standard:
+    """Standard rows and what they say, the targets' sizes there, and the map of changes (p, r) to raw coordinates."""
+
+    rows: Samples
+    information: Known
+    sizes: np.ndarray
+    to_raw: Callable[[np.ndarray], np.ndarray]
+
+    @classmethod
+    def of(cls, network: Network, samples: Samples, model: Model) -> _Standard:
+        if network.a.ndim == 2 or network.V is not None:
+            form = StandardForm.of(network, samples, model)
+            return cls(form.rows, form.information, form.scaled.scale, form.to_raw)
+        standard = Standard.of(samples, bias=model.bias)
+        gauge = Gauge.of(standard.network(network), bias=model.bias, offset=model.offset)
+        rows, to_raw = standard.rows(samples), partial(standard.units, q=gauge.unit_size, k=network.n_units)
+        return cls(rows, Information.of(rows, gauge), np.ones(1), to_raw)
 
 
 def cramer_rao(network: Network, X: Any, noise_std: float, *, bias: bool | None = None, offset: bool | None = None) -> float:
@@ -120,13 +150,17 @@ def cramer_rao(network: Network, X: Any, noise_std: float, *, bias: bool | None 
     offset = network.c != 0.0 if offset is None else bool(offset)
     standard = Standard.of(samples, bias=bias)
     gauge = Gauge.of(standard.network(network), bias=bias, offset=offset)
-    information = _full_rank(samples.map(standard), gauge)
-    return float(noise_std**2 * np.trace(standard.covariance(gauge, information.inverse)))
+    information = Information.of(samples.map(standard), gauge)
+    if not information.full_rank:
+        raise _singular(information)
+    return float(noise_std**2 * np.sum(standard.units(information.half_inverse, gauge.unit_size, network.n_units) ** 2))
 
 
 @dataclass(frozen=True, eq=False)
 class Inference:
-    """What a fit says about its parameters; the table's order is unit by unit w, b, a, and c last.
+    """What a fit says about its parameters; the table's order is unit by unit w, b, a at every output, V by inputs, and c last.
+
+    Of several outputs noise_std is the root mean square of the errors, rss and tss are sums over all.
 
     level  the probability with which an interval covers
     """
@@ -137,13 +171,13 @@ class Inference:
     robust: bool
     n_rows: int
     n_parameters: int
-    noise_std: float  # of a row of mean weight
-    rss: float  # Σ w r², Σ w = n
+    squares: np.ndarray = field(repr=False)  # (m, m) Σ w rrᵀ, Σ w = n
     tss: float  # Σ w (y − ȳ)²
     classical: np.ndarray = field(repr=False)  # (p, p), in the coordinates of the gauge
     sandwich: np.ndarray = field(repr=False)
     inflation: np.ndarray = field(repr=False)  # (d,) variance inflation of the inputs
     feature_names: tuple[str, ...] | None = None  # of the inputs
+    target_names: tuple[str, ...] | None = None  # of several outputs
     open: np.ndarray | None = field(default=None, repr=False)  # (P,) what the rows do not determine; None: they determine all
 
     def named(self, inputs: tuple[str, ...]) -> Inference:
@@ -151,8 +185,24 @@ class Inference:
         return replace(self, feature_names=inputs)
 
     @property
+    def rss(self) -> float:
+        """Σ w r², Σ w = n."""
+        return float(np.trace(self.squares))
+
+    @property
+    def noise_covariance(self) -> np.ndarray:
+        """(m, m) of a row of mean weight: Σ w rrᵀ/(n − p/m)."""
+        return np.asarray(self.squares / (self.n_rows - self.n_parameters / len(self.squares)))
+
+    @property
+    def noise_std(self) -> float:
+        """Of a row of mean weight."""
+        return math.sqrt(float(np.trace(self.noise_covariance)) / len(self.squares))
+
+    @property
     def names(self) -> tuple[str, ...]:
-        columns = Columns(self.feature_names)
+        """w[i,j], b[i], a[i,o], V[j,o], c[o]: unit i, input j, output o; without o where there is one output (n,)."""
+        columns = Columns(self.feature_names, self.target_names)
         return parameter_names(self.network, bias=self.bias, offset=self.offset, columns=columns)
 
     @cached_property
@@ -163,7 +213,7 @@ class Inference:
     @cached_property
     def covariance(self) -> np.ndarray:
         """(P, P) of the parameters in normal form; singular for homogeneous φ, where ‖w‖ = 1."""
-        T = self._delta
+        T = self._coordinates.normal_form()
         return np.asarray(T @ (self.sandwich if self.robust else self.classical) @ T.T)
 
     @property
@@ -199,26 +249,30 @@ class Inference:
         return np.stack([self.estimates - half, self.estimates + half], axis=1)
 
     def predict(self, X: Array, level: float = 0.95, *, noise: bool = True) -> tuple[Array, Array, Array]:
-        """f(x) with the ends of its interval (m,): for a new observation of mean weight, or, without noise, for f(x) itself.
+        """f(x) with the ends of its interval, (n,) or (n, m): for a new observation of mean weight, or, without noise, for f(x)
+        itself.
 
-        X      (m, d), one row an observation
+        X      (n, d), one row an observation
         level  the share of samples that the interval is to cover
         """
-        gauge = self._gauge
         X = matrix(X, self.network.n_inputs)
         xp = array_namespace(X)
-        students = Students.of(gauge.network).like(X)
-        J = gauge.jacobian(X, students.preactivations(X), students)
+        J, _ = self._coordinates.linearized(X)
         C = as_like(self.sandwich if self.robust else self.classical, X)
-        variance = xp.sum(xp.matmul(J, C) * J, axis=1) + (self.noise_std**2 if noise else 0.0)
+        variance = xp.sum(xp.matmul(J, C) * J, axis=2)
+        if noise:
+            variance = variance + as_like(np.diagonal(self.noise_covariance).copy(), X)
+        variance = variance if self.network.a.ndim == 2 else variance[:, 0]
         centre, half = self.network.predict(X), self._quantile(level) * xp.sqrt(variance)
         return centre, centre - half, centre + half
 
     @property
     def log_likelihood(self) -> float:
-        """Gaussian, at its maximum over σ."""
-        n = self.n_rows
-        return -0.5 * n * (math.log(2 * math.pi * max(self.rss, np.finfo(float).tiny) / n) + 1.0)
+        """Gaussian, at its maximum over the errors' covariance; an output that depends on others adds nothing."""
+        n, m = self.n_rows, len(self.squares)
+        values = np.maximum(np.linalg.eigvalsh(self.squares), np.finfo(float).tiny) / n
+        values = values[values > 1e-14 * values[-1]]
+        return -0.5 * n * (m * (math.log(2 * math.pi) + 1.0) + float(np.log(values).sum()))
 
     @property
     def aic(self) -> float:
@@ -277,26 +331,13 @@ class Inference:
         sentence = inflated(self.inflation, Columns(self.feature_names))
         return (*found, sentence) if sentence else tuple(found)
 
-    def moved(self, C: np.ndarray) -> np.ndarray:
-        """(P,) diagonal, in normal form, of a matrix C of the coordinates."""
-        T = self._delta
-        return np.asarray(np.sum((T @ C) * T, axis=1))
+    def moved(self, changes: np.ndarray) -> np.ndarray:
+        """(P,) squares of changes (p, r) of the coordinates, in normal form."""
+        return np.asarray(np.sum((self._coordinates.normal_form() @ changes) ** 2, axis=1))
 
     @property
-    def _gauge(self) -> Gauge:
-        return Gauge.of(self.network, bias=self.bias, offset=self.offset)
-
-    @cached_property
-    def _delta(self) -> np.ndarray:
-        """(P, p): derivative of the normal form in the coordinates."""
-        gauge, k = self._gauge, self.network.n_units
-        T = np.zeros((len(self.names), gauge.size))
-        each = gauge.unit_size + (not gauge.free.a)
-        for i in range(k):
-            T[i * each : (i + 1) * each, gauge.coordinates(i)] = gauge.normal_form_jacobian(i)
-        if self.offset:
-            T[-1, -1] = 1.0
-        return T
+    def _coordinates(self) -> Coordinates:
+        return coordinates_of(self.network, Model(self.bias, self.network.V is not None, self.offset))
 
     def _quantile(self, level: float) -> float:
         probability("level", level)
@@ -305,7 +346,7 @@ class Inference:
     @property
     def _degrees(self) -> int:
         """Of freedom."""
-        return self.n_rows - self.n_parameters
+        return self.n_rows * len(self.squares) - self.n_parameters
 
 
 def _rows(network: Network, X: Any, y: Any, sample_weight: Any) -> Samples:
@@ -322,11 +363,8 @@ def target_spread(samples: Samples) -> float:
     return float(np.trace(target_moments(samples)[1])) * samples.total
 
 
-def _full_rank(samples: Samples, gauge: Gauge) -> Information:
-    information = Information.of(samples, gauge)
-    if not information.full_rank:
-        raise SingularError(
-            f"the rows do not determine all {gauge.size} parameters (condition {information.condition:.1g}); use "
-            "fewer units, or ask `certify` which ones are in doubt."
-        )
-    return information
+def _singular(information: Known) -> SingularError:
+    return SingularError(
+        f"the rows do not determine all {information.gauge.size} parameters (condition {information.condition:.1g}); use "
+        "fewer units, or ask `certify` which ones are in doubt."
+    )

@@ -22,9 +22,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from weightlift.certificate.confirmation import confirmed_jointly
 from weightlift.certificate.heldout import HeldOut, fresh_rows
-from weightlift.certificate.joint_agreement import EPS, JointAgreement
-from weightlift.certificate.joint_confirmation import confirmed_jointly
 from weightlift.certificate.joint_distances import joint_distances
 from weightlift.certificate.joint_noise import JointNoise
 from weightlift.certificate.joint_standard import StandardForm
@@ -45,6 +44,7 @@ from weightlift.certificate.statement import (
 )
 from weightlift.certificate.status import Certificate, Evidence
 from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.rows import EPS, Agreement
 from weightlift.identifiability import rows_needed
 from weightlift.namespaces import array_namespace, as_like, to_numpy
 from weightlift.network import Network
@@ -70,7 +70,7 @@ def certify_joint(
 ) -> Certificate:
     """Statements about a network (k, m) or with V; the status follows from them as for one output."""
     with np.errstate(all="ignore"):
-        fitted = JointAgreement.of(network, samples)
+        fitted = Agreement.of(network, samples)
         gauge = Gauge.of(_combination(network, rng), bias=model.bias, offset=model.offset)
         distinct = independent_rows(samples, gauge)
         held = _held_out(network, heldout, samples, gauge)
@@ -91,7 +91,7 @@ def certify_joint(
             if near is None:
                 return _of_errors(blank, samples, model, gauge, rng)
             network, moved = near
-            agreement, fitted = _agreement(fitted, moved), JointAgreement.of(network, samples)
+            agreement, fitted = _agreement(fitted, moved), Agreement.of(network, samples)
             gauge = Gauge.of(_combination(network, rng), bias=model.bias, offset=model.offset)
             held = _held_out(network, heldout, samples, gauge)
         else:
@@ -136,11 +136,11 @@ def _of_errors(blank: Certificate, samples: Samples, model: Model, gauge: Gauge,
 def _held_out(network: Network, heldout: Samples | None, samples: Samples, gauge: Gauge) -> HeldOut:
     if heldout is None or not heldout.n:
         return HeldOut()
-    return HeldOut(fresh_rows(heldout, samples, Draws.of(gauge)), JointAgreement.of(network, heldout).level)
+    return HeldOut(fresh_rows(heldout, samples, Draws.of(gauge)), Agreement.of(network, heldout).level)
 
 
 def _after_a_step(
-    network: Network, samples: Samples, model: Model, fitted: JointAgreement
+    network: Network, samples: Samples, model: Model, fitted: Agreement
 ) -> tuple[Network, np.ndarray] | None:
     """The network that agrees to rounding a Gauss–Newton step away, if there is one, and how far its units are (k,): as for one
     output [verdict]. What two units that nearly cancel leave is no noise.
@@ -158,10 +158,10 @@ def _after_a_step(
         hidden, beta = form.stacked.perturbed(-(L @ (L.T @ form.information.gradient))[None])
         step = JointFit(hidden, beta, model, np.zeros(1), (RefinementEnding.ITERATIONS,), 1, samples.n_outputs is None)
         there = form.back(step.network_of(0))
-        moved, before, left = _moved(network, there), left, JointAgreement.of(there, samples).errors
+        moved, before, left = _moved(network, there), left, Agreement.of(there, samples).errors
         if not (np.delete(moved, form.weak) <= LIMITS.newton).all() or not (left <= before).all():
             return None
-        if (left <= (LIMITS.rounding + 1.0) ** 2 * JointAgreement.of(there, samples.map(OwnTargets(there))).errors).all():
+        if (left <= (LIMITS.rounding + 1.0) ** 2 * Agreement.of(there, samples.map(OwnTargets(there))).errors).all():
             return there, moved
     return None
 
@@ -187,7 +187,7 @@ def _without_spare(
         start, unit = Hidden(own.W[:, None, rest], own.b[None, rest], own.activation), form.stacked.homogeneous
         fit = variable_projection(form.rows, start, raw.model, iterations=LIMITS.refit, unit=unit, damping=1e-6)
         found = form.back(fit.network_of(0))
-        error = JointAgreement.of(found, samples).errors
+        error = Agreement.of(found, samples).errors
         if (error <= errors / LIMITS.precision**2).all():
             kept, narrow, left = rest, found, error
     if narrow is None:
@@ -283,7 +283,7 @@ def _parameters(network: Network, model: Model) -> int:
     return k * (model.inputs(d) + m - bool(network.activation.degree)) + m * (d * model.linear + model.offset)
 
 
-def _unexplained(fitted: JointAgreement) -> Statement:
+def _unexplained(fitted: Agreement) -> Statement:
     sentence = (
         f"The rows are not explained to rounding (largest residual {fitted.residual:.1e}, {fitted.level:.1g} bounds), and "
         "without units, or with values that overflow, there is nothing to certify; try more units, or rescale the data."
@@ -291,7 +291,7 @@ def _unexplained(fitted: JointAgreement) -> Statement:
     return Statement(Topic.STRUCTURE, Kind.TESTED, False, sentence, fitted.level, LIMITS.rounding)
 
 
-def _agreement(fitted: JointAgreement, moved: np.ndarray | None = None) -> Statement:
+def _agreement(fitted: Agreement, moved: np.ndarray | None = None) -> Statement:
     """moved: how far a step takes the units (k,) from the network that was given, of which `fitted` is."""
     how = f"({fitted.level:.2g} of the bound, {LIMITS.rounding:g} allowed)"
     how = how if moved is None else f"after a Gauss–Newton step of relative size {moved.max():.1g}"

@@ -5,7 +5,7 @@ The same as `noise` asks of one output, for the stacked Jacobian [evidence.stack
     rows            effective ones: three times those that m outputs need at least, and 30; so 3 p + 30 equations too
     minimum         the distance to the minimum of Σ w ‖r/s‖², s the outputs' sizes [joint_standard], in standard errors
     influence       no row decides alone
-    structure       `joint_lack_of_fit`, over all outputs
+    structure       `lack_of_fit`, over all outputs
     significance    every unit's a ∈ Rᵐ, and the difference of any two units, beyond what fitting noise gives
     regions         of (w, b, a): errors of a row may depend on each other, Σ̂ = Σ w rrᵀ/(n − p/m); the classical covariance is
                     H⁻¹(Σ w JᵀΣ̂J)H⁻¹, the robust one the jackknife's sandwich with one score a row
@@ -20,8 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from weightlift.certificate.curvature import boundary, stated
-from weightlift.certificate.joint_lack_of_fit import JointLackOfFit, joint_lack_of_fit
 from weightlift.certificate.joint_standard import StandardForm, relative_size
+from weightlift.certificate.lack_of_fit import LackOfFit, lack_of_fit
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.minimum import minimum
 from weightlift.certificate.noise import _fisher, _independent, _precision, enclosing, structure
@@ -40,7 +40,7 @@ class JointNoise:
     """What was found, in standard inputs and scaled targets; regions are None where the fit is not regular."""
 
     statements: tuple[Statement, ...]
-    fit: JointLackOfFit | None = None
+    fit: LackOfFit | None = None
     regions: np.ndarray | None = None  # (2, k, q + m, q + m)
     wide_regions: np.ndarray | None = None
 
@@ -53,7 +53,7 @@ def examine_joint_noise(form: StandardForm, rng: np.random.Generator) -> JointNo
     if not all(s.holds for s in before):
         return JointNoise(before)
     L, shift = information.half_inverse, form.distance
-    fit = joint_lack_of_fit(samples, information, noise, rng=rng)
+    fit = lack_of_fit(samples, information, n, rng=rng)
     first = (*before, minimum(shift, p), _influence(fit, p / (n * m)), structure(fit.p_value))
     if not all(s.holds for s in first):
         return JointNoise(first, fit)
@@ -102,19 +102,20 @@ def _enough(stacked: Stacked, rows: float) -> Statement:
     return Statement(Topic.ROWS, Kind.TESTED, rows >= needed, sentence, rows, needed)
 
 
-def _influence(fit: JointLackOfFit, share: float) -> Statement:
+def _influence(fit: LackOfFit, share: float) -> Statement:
     limit = max(LIMITS.leverage, 4 * share)
     if fit.leverage > limit:
         sentence = f"A single row decides the fit (leverage {fit.leverage:.2f}); remove outlying inputs or give more rows."
         return Statement(Topic.INFLUENCE, Kind.TESTED, False, sentence, fit.leverage, limit)
-    holds = fit.influence <= LIMITS.influence
+    largest = max(fit.influence, fit.pull)
+    holds = largest <= LIMITS.influence
     sentence = (
-        f"No row makes up more than {fit.influence:.2g} of the squared error, nor of the estimates' covariance."
+        f"No row makes up more than {largest:.2g} of the squared error, nor of the estimates' covariance."
         if holds
-        else f"One row alone makes up {fit.influence:.2g} of the squared error or of the estimates' covariance: outliers "
+        else f"One row alone makes up {largest:.2g} of the squared error or of the estimates' covariance: outliers "
         "decide; remove them, or weight them down."
     )
-    return Statement(Topic.INFLUENCE, Kind.TESTED, holds, sentence, fit.influence, LIMITS.influence)
+    return Statement(Topic.INFLUENCE, Kind.TESTED, holds, sentence, largest, LIMITS.influence)
 
 
 def _chance(stacked: Stacked, n: int) -> float:
@@ -145,7 +146,7 @@ def _significance(stacked: Stacked, covariances: tuple[np.ndarray, ...], limit: 
 
 def _open_sizes(information: StackedInformation) -> np.ndarray:
     """(k,) relative sizes by (JᵀJ)⁻¹; infinite for units that the rows do not determine."""
-    stacked, units = information.stacked, range(information.stacked.network.n_units)
+    stacked, units = information.gauge, range(information.gauge.network.n_units)
     C = information.half_inverse @ information.half_inverse.T
     sizes = np.array([relative_size(stacked, i, C[None][:, at][:, :, at]) for i in units for at in [stacked.coordinates(i)]])
     sizes[list(information.weak(LIMITS.weak))] = math.inf
@@ -154,7 +155,7 @@ def _open_sizes(information: StackedInformation) -> np.ndarray:
 
 def _curvature(samples: Samples, information: StackedInformation, noise: np.ndarray, rng: np.random.Generator) -> Statement:
     """Σ w ‖r‖² at θ ± R L v against what it should be, for random v and for each unit's least certain direction."""
-    stacked, units = information.stacked, range(information.stacked.network.n_units)
+    stacked, units = information.gauge, range(information.gauge.network.n_units)
     L = math.sqrt(float(np.trace(noise)) / len(noise)) * information.half_inverse
     delta, _, unit = boundary(L, (L @ L.T,), [stacked.coordinates(i) for i in units], rng)
     risks = 2.0 * to_numpy(samples.fold(JointRisk(*stacked.perturbed(delta), stacked.model))[0])
@@ -162,7 +163,7 @@ def _curvature(samples: Samples, information: StackedInformation, noise: np.ndar
     return stated((risks - information.rss - 2.0 * delta @ information.gradient) / np.maximum(expected, TINY), unit, units)
 
 
-def _wide(stacked: Stacked, i: int, region: np.ndarray, fit: JointLackOfFit) -> np.ndarray:
+def _wide(stacked: Stacked, i: int, region: np.ndarray, fit: LackOfFit) -> np.ndarray:
     """As `noise` has it: what a further unit at one output, or two units that the fit took for one, would have moved."""
     at, q = stacked.coordinates(i), stacked.inputs
     lengths = np.linalg.norm(stacked.hidden[:, i]), np.linalg.norm(stacked.network.A[i])

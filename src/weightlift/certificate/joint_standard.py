@@ -16,8 +16,9 @@ import numpy as np
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.standard import Standard, carried
 from weightlift.certificate.statement import Kind, Statement, Topic, named
+from weightlift.evidence.gauge import TINY
 from weightlift.evidence.information import MAX_CONDITION
-from weightlift.evidence.stacked import TINY, ScaledTargets, Stacked, StackedInformation, target_moments
+from weightlift.evidence.stacked import ScaledTargets, Stacked, StackedInformation, target_moments
 from weightlift.network import Network
 from weightlift.refinement.variable_projection import Model
 from weightlift.samples import Samples
@@ -52,7 +53,7 @@ class StandardForm:
 
     @property
     def stacked(self) -> Stacked:
-        return self.information.stacked
+        return self.information.gauge
 
     @property
     def noise(self) -> np.ndarray:
@@ -93,30 +94,23 @@ class StandardForm:
         )
         return Statement(Topic.DETERMINED, Kind.TESTED, not weak, sentence, condition, MAX_CONDITION, weak)
 
-    @property
-    def half_inverse(self) -> np.ndarray:
-        """L (full, r) in raw coordinates."""
-        stacked, L, sizes = self.stacked, self.information.half_inverse, self.scaled.scale
+    def to_raw(self, L: np.ndarray) -> np.ndarray:
+        """(full, r) in raw coordinates."""
+        stacked, sizes = self.stacked, self.scaled.scale
         model, d, k = stacked.model, stacked.network.n_inputs, stacked.network.n_units
-        units = L[: stacked.inner].reshape(stacked.inputs, k, L.shape[1]).copy()
-        units[:d] /= self.standard.scale[:, None, None]
-        if model.bias:
-            units[d] -= np.tensordot(self.standard.mean, units[:d], axes=1)
+        L = self.standard.units(L, stacked.inputs, k)
         beta = L[stacked.inner :].reshape(len(stacked.beta), len(sizes), L.shape[1]).copy()
         if model.linear:
             beta[k : k + d] /= self.standard.scale[:, None, None]
             if model.offset:
                 beta[-1] -= np.tensordot(self.standard.mean, beta[k : k + d], axes=1)
         beta *= sizes[:, None]
-        return self.raw.in_slice(np.concatenate([v.reshape(-1, L.shape[1]) for v in (units, beta)]))
+        return self.raw.in_slice(np.concatenate([L[: stacked.inner], beta.reshape(-1, L.shape[1])]))
 
     def raw_regions(self, regions: np.ndarray) -> np.ndarray:
         """(r, k, q + m, q + m) of units in raw coordinates, of changes with ⟨t, δ(w, b)⟩ = 0 for homogeneous φ [slices]."""
-        raw, d, q = self.raw, self.raw.network.n_inputs, self.raw.inputs
-        T = np.eye(q + raw.network.n_outputs)
-        T[:d, :d] /= self.standard.scale
-        if raw.model.bias:
-            T[d, :d] = -self.standard.mean / self.standard.scale
+        q = self.raw.inputs
+        T = self.standard.unit(q + self.raw.network.n_outputs)
         T[q:, q:] *= self.scaled.scale
         return carried(T, regions)
 

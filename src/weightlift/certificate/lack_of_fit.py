@@ -1,18 +1,22 @@
-"""Lack of fit: whether the residual still has structure, and how small a further unit the test would have found.
+"""Lack of fit: whether the residuals still have structure, and how small a further unit the test would have found.
 
-At a minimum r = (I − P)ε to first order, P the projection on the columns of J. With ψⱼ some two hundred random units of the
-class, the inputs, and units near the network's own, all projected off J,
+At a minimum r = (I − P)ε to first order, P the projection on the columns of J. Let ψⱼ be some two hundred random units of the
+class, the inputs and one; a further unit like it may act on any direction u ∈ Rᵐ of the outputs. With ψⱼ ⊗ u projected off J,
+sⱼ ∈ Rᵐ its products with the residuals for every output, and Nⱼ the covariance of sⱼ for errors of one law,
 
-    T = maxⱼ |⟨ψⱼ, r⟩|/‖ψⱼ‖,      its law under the null by signs: r is replaced by eᵢ rᵢ/(1 − hᵢ)^½, eᵢ = ±1, h the leverages.
+    T = maxⱼ (sⱼᵀ Nⱼ⁻¹ sⱼ)^½,      the largest over j and over all u of |⟨ψⱼ ⊗ u, r⟩| in its standard deviations,
 
-Signs leave the size of each error where it is, so that neither heavy tails nor noise that depends on x change the size of the
-test [Wu 1986; Davidson & Flachaire 2008]; a studentised T would. They come from the rows' keys (`signs`); where 511 draws leave
-it open on which side of the level p is, there are eight times as many, of seven more groups in one pass.
-A further unit s·g, g of root mean square one, is found when s maxⱼ |⟨ψⱼ, g⟩|/‖ψⱼ‖ exceeds the critical value by `power`
-standard deviations; the detection limit is the least s that does for every one of a batch of random g that are not nearly
-parallel to a unit. Those that are stand for two units that the fit took for one, and count at most as large as the unit itself.
-Cost  one pass, O(n (p (p + m + u) + m u)) for m test columns and u probes, however many draws; one more, O(n p (p + m)), where
-      p is near the level, for one right fit in 25.
+for one output maxⱼ |⟨ψⱼ, r⟩|/(σ ‖ψⱼ‖). Its law under the null is by signs: a row keeps its errors, (I − Hᵢ)^{-½} rᵢ with Hᵢ its
+(m, m) leverages, and one sign is drawn for all of them, so that neither heavy tails, nor sizes that depend on x, nor correlated
+outputs change the size of the test [Wu 1986; Davidson & Flachaire 2008]; a studentised T would. They come from the rows' keys
+(`signs`); where 511 draws leave it open on which side of the level p is, there are eight times as many, of seven more groups
+in one pass.
+A further unit g ⊗ u is found when what it adds to T exceeds the critical value by `power` standard deviations; the detection
+limit of an output is the least size that does for every one of a batch of random g, at that output, that are not nearly
+parallel to a unit. Those that are stand for two units that the fit took for one: they share its output weights, and count at
+most as large as the unit itself.
+Cost  one pass, O(n m (p (p + v + u) + v) + n v u) for v test columns and u probes, however many draws; one more,
+      O(n m (p² + v)), where p is near the level, for one right fit in 25.
 """
 
 from __future__ import annotations
@@ -26,16 +30,15 @@ import numpy as np
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.scores import WhiteRows
 from weightlift.certificate.signs import cells_of, over_draws, sums_over_cells
-from weightlift.evidence.gauge import Gauge
-from weightlift.evidence.information import Information
+from weightlift.evidence.gauge import TINY
 from weightlift.evidence.rows import double
+from weightlift.evidence.stacked import Coordinates, Known
 from weightlift.namespaces import Array, array_namespace, as_like, matmul_transposed, to_numpy
 from weightlift.network import Network
 from weightlift.samples import Block, Covariance, Samples, Sums
 
 ANGLES = np.deg2rad([4.0, 8.0, 12.0, 18.0, 26.0])  # of nearly parallel probes; arccos 0.9 is 26°
 RANK_TOLERANCE = 1e-6  # of ‖ψ‖² that is left off J: less is rounding
-TINY = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,53 +46,60 @@ class LackOfFit:
     """The test and what it can see. Sums are over rows of mean weight one."""
 
     p_value: float
-    detection_limit: float  # root mean square of the smallest unit that every probe of its size reveals
+    limits: np.ndarray  # (m,) root mean square of the smallest unit at each output that every probe of its size reveals
     shifts: np.ndarray  # (p, g): what the probes at their limits would have moved the coordinates by
     splits: np.ndarray  # (p, k, s): what nearly parallel probes of each unit would have
-    leverage: float  # largest
-    influence: float  # largest share of one row in Σ w r²
-    kurtosis: float  # excess
-    meat: np.ndarray  # Lᵀ (Σ w² r²/(1 − h)² jjᵀ) L
+    leverage: float  # largest eigenvalue of a row's leverages
+    influence: float  # largest share of one row in Σ w ‖r‖² …
+    pull: float  # … and in tr(sandwich · JᵀJ)
+    kurtosis: float  # excess, of one output
+    meat: np.ndarray  # Lᵀ (Σ w² Jᵀ(I − H)⁻¹ r rᵀ(I − H)⁻¹ J) L: the jackknife's
+
+    @property
+    def detection_limit(self) -> float:
+        return float(self.limits.max())
 
 
-def lack_of_fit(samples: Samples, information: Information, n_rows: float, *, rng: np.random.Generator) -> LackOfFit:
-    """Test the residual of a network at its least-squares fit; n_rows is the number of independent rows."""
+def lack_of_fit(samples: Samples, information: Known, n_rows: float, *, rng: np.random.Generator) -> LackOfFit:
+    """Test the residuals of a network at its least-squares fit; n_rows is the number of independent rows."""
     gauge = information.gauge
-    features, probes, near = choose_units(samples, gauge, rng)
-    g, k = probes.n_units, gauge.network.n_units
-    products = FitProducts(information, (features, probes, near), int(rng.integers(2**31)))
-    columns = _Columns.of(samples, products)
-    own, drawn = columns.products()
-    draws, statistic = drawn.max(axis=1, initial=0.0), float(own.max(initial=0.0))
+    units = choose_units(samples, gauge, rng)
+    products = FitProducts(information, units, int(rng.integers(2**31)))
+    columns = _Columns.of(samples, products, n_rows)
+    statistic, draws = columns.statistic, columns.draws(columns.cells, columns.scores)
     p_value = (1 + int((draws >= statistic).sum())) / (1 + len(draws))
     if LIMITS.redrawn[0] < p_value < LIMITS.redrawn[1]:
-        seeds = tuple(rng.integers(2**31, size=LIMITS.redraws).tolist())
-        draws = np.concatenate([draws, *columns.redrawn(samples, products, seeds)])
+        redraws = Redraws(information, units[0], tuple(rng.integers(2**31, size=LIMITS.redraws).tolist()))
+        again = zip(*(to_numpy(v) for v in samples.fold(redraws)), strict=True)
+        draws = np.concatenate([draws, *(columns.draws(*sums) for sums in again)])
         p_value = (1 + int((draws >= statistic).sum())) / (1 + len(draws))
-    leverage, outlier, fourth, square = columns.numbers
-    noise = math.sqrt(square / max(n_rows - gauge.size, 1.0))
-    critical = float(np.sort(draws)[-int(LIMITS.level * (1 + len(draws)))]) + LIMITS.power * noise
-    seen, lengths = columns.seen(), np.sqrt(columns.squares[len(columns.cross) :])
-    amounts = np.where(seen > 0, critical / np.where(seen > 0, seen, 1.0), np.inf)  # of each probe, as it is
-    sizes = np.sqrt(to_numpy(samples.fold(UnitSquares(gauge))[0]))
-    shifts = information.half_inverse @ columns.onto[:, len(columns.cross) :]
-    acting = (lengths[:g] > 0) & np.isfinite(amounts[:g])
-    limit = float(np.max(amounts[:g][acting] * lengths[:g][acting], initial=0.0)) / math.sqrt(samples.total)
-    most = np.repeat(sizes, len(ANGLES)) / np.maximum(lengths[g:], TINY)
-    splits = shifts[:, g:] * np.minimum(amounts[g:], most)
+    critical = float(np.sort(draws)[-int(LIMITS.level * (1 + len(draws)))]) + LIMITS.power
+
+    A, m, g = gauge.network.A, gauge.network.n_outputs, units[1].n_units
+    lengths, at = np.sqrt(columns.squares[len(columns.cross) :]), np.arange(columns.cross.shape[1])
+    own = A / np.maximum(np.linalg.norm(A, axis=1, keepdims=True), TINY)
+    probes = np.repeat(at[:g], m), np.tile(np.eye(m), (g, 1))
+    twins = at[g:], np.repeat(own, len(ANGLES), axis=0)
+    amounts, shifts = columns.amounts(critical, *probes), columns.shifts(*probes)
+    acting = (lengths[probes[0]] > 0) & np.isfinite(amounts)
+    sizes = np.where(acting, amounts * lengths[probes[0]], -np.inf).reshape(g, m).max(axis=0) / math.sqrt(samples.total)
+    most = np.repeat(np.linalg.norm(A, axis=1) * np.sqrt(columns.units), len(ANGLES)) / np.maximum(lengths[g:], TINY)
+    splits = columns.shifts(*twins) * np.minimum(columns.amounts(critical, *twins), most)
+    (leverage, pull, outlier, fourth), square = columns.numbers, float(np.trace(columns.residuals))
     return LackOfFit(
         p_value,
-        limit if acting.any() else math.inf,
-        shifts[:, :g][:, acting] * amounts[:g][acting],
-        splits.reshape(len(splits), k, -1),
+        np.where(acting.reshape(g, m).any(axis=0), sizes, math.inf),
+        shifts[:, acting] * amounts[acting],
+        splits.reshape(len(splits), len(A), -1),
         float(leverage),
         float(outlier / max(square, TINY)),
+        float(pull / max(np.trace(columns.meat), TINY)),
         float(n_rows * fourth / max(square, TINY) ** 2 - 3.0),
         columns.meat,
     )
 
 
-def choose_units(samples: Samples, gauge: Gauge, rng: np.random.Generator) -> tuple[Network, Network, Network]:
+def choose_units(samples: Samples, gauge: Coordinates, rng: np.random.Generator) -> tuple[Network, Network, Network]:
     """Features, probes and nearly parallel probes: units with random directions in the whitened inputs, of the size of the
     network's own and, where it has biases, with kinks and bends spread over the rows."""
     net = gauge.network
@@ -139,57 +149,70 @@ def values_of(network: Network, X: Array) -> Array:
     return network.activation(z + as_like(network.b, X) if network.b.any() else z)
 
 
-def feature_columns(features: Network, X: Array) -> Array:
-    """The random units, then one and the inputs: (m, features + 1 + d)."""
-    xp = array_namespace(X)
-    one = xp.ones((X.shape[0], 1), dtype=X.dtype, device=X.device)
-    return xp.concat([values_of(features, X), one, X], axis=1)
-
-
 @dataclass(frozen=True, eq=False)
 class FitProducts:
-    """Sums of products of the test columns V (m of them), the probes and nearly parallel ones U (u) and the rows √w J L, all
+    """Sums of products of the test columns V (v of them), the probes and nearly parallel ones U (u) and the rows √w J L, all
     that the test asks for; see `_Columns`. r is the residual at the minimum of the linearised problem."""
 
-    information: Information
+    information: Known
     units: tuple[Network, Network, Network]
     seed: int
 
     @property
     def floats_per_row(self) -> int:
         """A part of what the products read; sums over the cells are added once a block, so that larger blocks cost less."""
-        return self.information.gauge.size
+        return len(self.information.half_inverse) * self.information.gauge.network.n_outputs
 
     def __call__(self, block: Block) -> Sums:
-        information, features = self.information, self.units[0].n_units
-        rows = WhiteRows.of(block, information.gauge, information.half_inverse)
-        X, _, _ = double(block)
-        xp = array_namespace(X)
-        values, beside = values_of(_joined(self.units), X), xp.concat([xp.ones_like(X[:, :1]), X], axis=1)
-        if block.w is not None:
-            values, beside = rows.root[:, None] * values, rows.root[:, None] * beside
-        V, U = (values[:, :features], beside), values[:, features:]  # V in two parts: rows are not copied to be beside others
-        r = _at_minimum(information, rows)
-        shaken, cells = r / xp.sqrt(rows.left), cells_of(block, self.seed)
-        jackknife = (r / rows.left)[:, None] * rows.white
-        squares, zero = r * r, xp.zeros(1, dtype=X.dtype, device=X.device)
-        largest = [xp.max(xp.concat([v, zero])) for v in (rows.leverage, squares)]
+        rows, V, half, whole, r = _tested(block, self.information, _joined(self.units))
+        xp, features = array_namespace(r), self.units[0].n_units
+        values, beside = V  # in two parts: rows are not copied to be beside others
+        V, U = (values[:, :features], beside), values[:, features:]
+        white = [rows.white[:, o, :] for o in range(r.shape[1])]
+        net = self.information.gauge.network
+        own = rows.root[:, None] * values_of(net, double(block)[0])
+        jackknife, squares = rows.scores(whole), xp.sum(r * r, axis=1)
+        zero = xp.zeros(1, dtype=r.dtype, device=r.device)
+        largest = [xp.max(xp.concat([v, zero])) for v in (rows.leverage, xp.vecdot(jackknife, jackknife), squares)]
         return (
-            xp.concat([matmul_transposed(rows.white, v) for v in (*V, U)], axis=1),
+            xp.stack([xp.concat([matmul_transposed(J, v) for v in (*V, U)], axis=1) for J in white], axis=2),
             xp.concat([matmul_transposed(v, U) for v in V], axis=0),
             xp.concat([_squares(v) for v in (*V, U)]),
-            xp.concat([xp.matmul(r, v) for v in V]),
-            xp.matmul(r, rows.white),
-            xp.concat([sums_over_cells(cells, shaken, v) for v in V], axis=1),
-            sums_over_cells(cells, shaken, rows.white),
+            xp.concat([matmul_transposed(v, r) for v in V]),
+            xp.matmul(xp.reshape(r, (-1,)), xp.reshape(rows.white, (-1, rows.white.shape[2]))),
+            *_over_cells(cells_of(block, self.seed), rows, V, half),
             matmul_transposed(jackknife, jackknife),
-            xp.stack([*largest, xp.sum(squares * squares), xp.sum(squares)]),
+            _squares(own),
+            matmul_transposed(r, r),
+            xp.stack([*largest, xp.sum(squares * squares)]),
         )
 
     def merge(self, left: Sums, right: Sums) -> Sums:
         xp = array_namespace(*left)
         *sums, numbers = (a + b for a, b in zip(left, right, strict=True))
-        return *sums, xp.concat([xp.maximum(left[-1][:2], right[-1][:2]), numbers[2:]])
+        return *sums, xp.concat([xp.maximum(left[-1][:3], right[-1][:3]), numbers[3:]])
+
+
+def _tested(
+    block: Block, information: Known, units: Network
+) -> tuple[WhiteRows, tuple[Array, Array], Array, Array, Array]:
+    """√w JL; √w times the units' values, and times one and the inputs; (I − H)^{-½} r, (I − H)⁻¹ r and r, at the minimum."""
+    rows = WhiteRows.of(block, information.gauge, information.half_inverse)
+    X, _, _ = double(block)
+    xp = array_namespace(X)
+    V = values_of(units, X), xp.concat([xp.ones_like(X[:, :1]), X], axis=1)
+    if block.w is not None:
+        V = rows.root[:, None] * V[0], rows.root[:, None] * V[1]
+    step = as_like(information.half_inverse.T @ information.gradient, X)
+    r = rows.r - xp.reshape(xp.matmul(xp.reshape(rows.white, (-1, step.shape[0])), step), rows.r.shape)
+    return rows, V, *rows.shrunk(r), r
+
+
+def _over_cells(cells: Array, rows: WhiteRows, V: tuple[Array, Array], half: Array) -> tuple[Array, Array]:
+    """Sums over the cells of the signs of the test columns times each output's error (2ᵍ, v, m), and of the scores (2ᵍ, r)."""
+    xp = array_namespace(half)
+    columns = [xp.concat([sums_over_cells(cells, half[:, o], v) for v in V], axis=1) for o in range(half.shape[1])]
+    return xp.stack(columns, axis=2), sums_over_cells(cells, xp.ones_like(half[:, 0]), rows.scores(half))
 
 
 def _squares(rows: Array) -> Array:
@@ -198,34 +221,22 @@ def _squares(rows: Array) -> Array:
     return xp.matmul(xp.ones_like(rows[:, 0]), rows * rows)
 
 
-def _at_minimum(information: Information, rows: WhiteRows) -> Array:
-    """√w r at the minimum of the linearised problem."""
-    step = as_like(information.half_inverse.T @ information.gradient, rows.r)
-    return rows.r - array_namespace(rows.r).matmul(rows.white, step)
-
-
 @dataclass(frozen=True, eq=False)
 class Redraws:
-    """Σ ψⱼ r/(1 − h)^½ over the cells of further signs, (seeds, 2ᵍ, m), ψ the test columns projected off J."""
+    """The sums over the cells of further signs, (seeds, 2ᵍ, v, m) and (seeds, 2ᵍ, r)."""
 
-    information: Information
+    information: Known
     features: Network
-    onto: np.ndarray  # Lᵀ Jᵀ W V (p, m)
-    kept: np.ndarray
     seeds: tuple[int, ...]
 
     @property
     def floats_per_row(self) -> int:
-        return self.information.gauge.size
+        return len(self.information.half_inverse) * self.information.gauge.network.n_outputs
 
     def __call__(self, block: Block) -> Sums:
-        rows = WhiteRows.of(block, self.information.gauge, self.information.half_inverse)
-        X, _, _ = double(block)
-        xp = array_namespace(X)
-        V = xp.take(feature_columns(self.features, X), xp.asarray(self.kept, device=X.device), axis=1)
-        psi = rows.root[:, None] * V - xp.matmul(rows.white, as_like(self.onto, X))
-        shaken = _at_minimum(self.information, rows) / xp.sqrt(rows.left)
-        return (xp.stack([sums_over_cells(cells_of(block, seed), shaken, psi) for seed in self.seeds]),)
+        rows, V, half, _, _ = _tested(block, self.information, self.features)
+        sums = zip(*(_over_cells(cells_of(block, seed), rows, V, half) for seed in self.seeds), strict=True)
+        return tuple(array_namespace(half).stack(list(part)) for part in sums)
 
 
 def _joined(units: tuple[Network, ...]) -> Network:
@@ -235,62 +246,88 @@ def _joined(units: tuple[Network, ...]) -> Network:
 
 @dataclass(frozen=True, eq=False)
 class _Columns:
-    """The test columns ψ and the probes by their products alone; what is off J is a difference of these."""
+    """ψ ⊗ e_o for every test column ψ and output o, and the probes, by their products alone; what is off J is a difference of
+    these."""
 
-    onto: np.ndarray  # Lᵀ Jᵀ W (V, U) (p, m + u)
-    cross: np.ndarray  # Vᵀ W U (m, u)
-    squares: np.ndarray  # diagonals of Vᵀ W V and Uᵀ W U (m + u,)
-    own: np.ndarray  # Vᵀ W r (m,)
-    score: np.ndarray  # Lᵀ Jᵀ W r (p,)
-    cells: np.ndarray  # both with r/(1 − h)^½, over the cells of the signs (2ᵍ, m) …
-    scores: np.ndarray  # … and (2ᵍ, p)
+    information: Known
+    n_rows: float
+    onto: np.ndarray  # Lᵀ Jᵀ W ((V, U) ⊗ e_o) (r, v + u, m)
+    cross: np.ndarray  # Vᵀ W U (v, u)
+    squares: np.ndarray  # diagonals of Vᵀ W V and Uᵀ W U (v + u,)
+    own: np.ndarray  # Vᵀ W r (v, m)
+    score: np.ndarray  # Lᵀ Jᵀ W r (r,)
+    cells: np.ndarray  # both with (I − H)^{-½} r, over the cells of the signs (2ᵍ, v, m) …
+    scores: np.ndarray  # … and (2ᵍ, r)
     meat: np.ndarray
-    numbers: np.ndarray  # max leverage, max w r², Σ w² r⁴, Σ w r²
+    units: np.ndarray  # (k,) Σ w φ(zᵢ)²
+    residuals: np.ndarray  # Σ w rrᵀ (m, m)
+    numbers: np.ndarray  # the largest leverage, ‖score‖² and w ‖r‖² of a row; Σ w² ‖r‖⁴
 
     @classmethod
-    def of(cls, samples: Samples, products: FitProducts) -> _Columns:
-        return cls(*(to_numpy(v) for v in samples.fold(products)))
-
-    @cached_property
-    def _kept(self) -> tuple[np.ndarray, np.ndarray]:
-        """The columns of V that are not in the range of J, and their lengths off it."""
-        m = len(self.cross)
-        size = self.squares[:m] - np.sum(self.onto[:, :m] ** 2, axis=0)
-        kept = np.flatnonzero(size > RANK_TOLERANCE * np.maximum(self.squares[:m], TINY))
-        return kept, np.sqrt(size[kept])
-
-    def products(self) -> tuple[np.ndarray, np.ndarray]:
-        """|⟨ψ, r⟩|/‖ψ‖ (m,) and the same of every draw of signs (draws, m)."""
-        kept, norm = self._kept
-        onto = self.onto[:, kept]
-        own = np.abs(self.own[kept] - self.score @ onto) / norm
-        return own, np.abs(over_draws((self.cells[:, kept] - self.scores @ onto) / norm))
-
-    def redrawn(self, samples: Samples, products: FitProducts, seeds: tuple[int, ...]) -> list[np.ndarray]:
-        """(draws,) the largest of each draw, for every further seed."""
-        kept, norm = self._kept
-        redraws = Redraws(products.information, products.units[0], self.onto[:, kept], kept, seeds)
-        sums = to_numpy(samples.fold(redraws)[0])
-        return [(np.abs(over_draws(cells)) / norm).max(axis=1, initial=0.0) for cells in sums]
-
-    def seen(self) -> np.ndarray:
-        """(u,) the largest |⟨ψ, u⟩|/‖ψ‖ of each probe."""
-        m, (kept, norm) = len(self.cross), self._kept
-        off = self.cross[kept] - self.onto[:, kept].T @ self.onto[:, m:]
-        return np.asarray(np.max(np.abs(off) / norm[:, None], axis=0, initial=0.0))
-
-
-@dataclass(frozen=True, eq=False)
-class UnitSquares:
-    """Σ w (aᵢ φ(zᵢ))², (k,)."""
-
-    gauge: Gauge
+    def of(cls, samples: Samples, products: FitProducts, n_rows: float) -> _Columns:
+        return cls(products.information, n_rows, *(to_numpy(v) for v in samples.fold(products)))
 
     @property
-    def floats_per_row(self) -> int:
-        return 4 * self.gauge.network.n_units
+    def noise(self) -> np.ndarray:
+        """Σ̂ = Σ w rrᵀ/(n − p/m) (m, m)."""
+        return self.residuals / max(self.n_rows - self.information.gauge.size / len(self.residuals), 1.0)
 
-    def __call__(self, block: Block) -> Sums:
-        X, _, w = double(block)
-        parts = as_like(self.gauge.network.a, X) * values_of(self.gauge.network, X)
-        return (array_namespace(X).sum(w[:, None] * parts * parts, axis=0),)
+    @property
+    def left(self) -> np.ndarray:
+        """(v,) the least ‖ψ ⊗ e_o‖² of the outputs, off J."""
+        v = len(self.cross)
+        return np.asarray((self.squares[:v, None] - np.sum(self.onto[:, :v] ** 2, axis=0)).min(axis=1))
+
+    @cached_property
+    def kept(self) -> np.ndarray:
+        """The columns of V of which something is left."""
+        return np.flatnonzero(self.left > RANK_TOLERANCE * np.maximum(self.squares[: len(self.cross)], TINY))
+
+    @cached_property
+    def white(self) -> np.ndarray:
+        """(r, j, m) of these columns."""
+        return np.ascontiguousarray(self.onto[:, self.kept])
+
+    @cached_property
+    def halves(self) -> np.ndarray:
+        """Nⱼ^{-½} (j, m, m), N = (ψ ⊗ e − J…)ᵀ Σ (ψ ⊗ e − J…); zero along outputs that depend on others."""
+        white, spread = self.white, self.information.covariance(self.noise)
+        spread = (spread @ white.reshape(len(white), -1)).reshape(white.shape) if white.size else white
+        white, spread = np.moveaxis(white, 0, 1), np.moveaxis(spread, 0, 1)  # (j, r, m)
+        cross = np.swapaxes(white, 1, 2) @ white @ self.noise
+        N = self.squares[self.kept, None, None] * self.noise - cross - np.swapaxes(cross, 1, 2)
+        values, vectors = np.linalg.eigh(N + np.swapaxes(white, 1, 2) @ spread)
+        good = values > LIMITS.noiseless * np.maximum(values[:, -1:], TINY)
+        inverse = np.where(good, 1 / np.sqrt(np.where(good, values, 1.0)), 0.0)
+        return np.asarray(inverse[:, :, None] * np.swapaxes(vectors, 1, 2))
+
+    @cached_property
+    def statistic(self) -> float:
+        found = self.own[self.kept] - np.tensordot(self.score, self.white, axes=1)
+        return float(self._largest(self._scaled(found[None]))[0])
+
+    def draws(self, cells: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """(draws,) the statistic of every draw of signs."""
+        return self._largest(over_draws(self._scaled(cells[:, self.kept] - np.tensordot(scores, self.white, axes=1))))
+
+    def amounts(self, critical: float, at: np.ndarray, U: np.ndarray) -> np.ndarray:
+        """(g,) of units v ⊗ u, v the probes `at` (g,), u the rows of U (g, m), by which the statistic rises to `critical`."""
+        off = self.cross[np.ix_(self.kept, at)].T[:, :, None] * U[:, None, :]
+        seen = self._largest(self._scaled(off - np.tensordot(self._onto(at, U).T, self.white, axes=1)))
+        return np.asarray(np.where(seen > 0, critical / np.where(seen > 0, seen, 1.0), np.inf))
+
+    def shifts(self, at: np.ndarray, U: np.ndarray) -> np.ndarray:
+        """(p, g): what the units of amount one would have moved the coordinates by."""
+        return np.asarray(self.information.half_inverse @ self._onto(at, U))
+
+    def _scaled(self, sums: np.ndarray) -> np.ndarray:
+        """Nⱼ^{-½} sⱼ of sums (…, j, m)."""
+        return np.asarray(np.einsum("jam,gjm->gja", self.halves, sums))
+
+    def _largest(self, sums: np.ndarray) -> np.ndarray:
+        """(g,) the largest length over j of sums (g, j, m)."""
+        return np.asarray(np.sqrt(np.einsum("gjm,gjm->gj", sums, sums).max(axis=1, initial=0.0)))
+
+    def _onto(self, at: np.ndarray, U: np.ndarray) -> np.ndarray:
+        """(r, g)."""
+        return np.asarray(np.einsum("rgm,gm->rg", self.onto[:, len(self.cross) + at], U))

@@ -28,7 +28,7 @@ from weightlift.certificate.lack_of_fit import LackOfFit, lack_of_fit
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.minimum import distance_to_minimum, minimum
 from weightlift.certificate.precision import UnitRegions, on_sides
-from weightlift.certificate.scores import DecidingRows, SharedLeverages
+from weightlift.certificate.scores import Deciding, SharedLeverages
 from weightlift.certificate.significance import TINY, chance, odds, significance
 from weightlift.certificate.statement import Kind, Statement, Topic, named
 from weightlift.evidence.gauge import Gauge
@@ -182,7 +182,7 @@ def _decided(samples: Samples, information: Information, leverage: float, n_rows
     limit, gauge, L = _most(information, n_rows), information.gauge, information.half_inverse
     if leverage <= limit:
         return
-    V = to_numpy(samples.fold(DecidingRows(gauge, L, limit))[0]).T
+    V = to_numpy(samples.fold(Deciding(gauge, L, L, limit))[0]).T
     values, vectors = np.linalg.eigh(np.eye(len(V)) - V @ V.T)
     half = L @ vectors / np.sqrt(np.maximum(values, TINY))
     before, after = (gauge.relative_sizes(blocks_of(A @ A.T, gauge)) for A in (L, half))

@@ -15,13 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weightlift.certificate.joint_agreement import rounding_sizes
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.statement import Kind, Statement, Topic, assumed
-from weightlift.evidence.rows import EPS, double, rounding_bound
-from weightlift.namespaces import Array, array_namespace, to_numpy
+from weightlift.evidence.rows import EPS, double, rounding
+from weightlift.namespaces import to_numpy
 from weightlift.network import Network
-from weightlift.risk import Students
 from weightlift.samples import Block, Samples, Sums
 
 DECIMALS = 10  # places that are looked for; beyond, float64 has too few digits left to tell
@@ -95,7 +93,7 @@ class Roundings:
         return 8 * self.network.n_units + 100 * self.network.n_outputs
 
     def __call__(self, block: Block) -> Sums:
-        r, B = (np.ascontiguousarray(to_numpy(v).T) for v in _sizes(self.network, block))  # (m, rows)
+        r, B = (np.ascontiguousarray(to_numpy(v).T) for v in rounding(self.network, *double(block)[:2])[:2])  # (m, rows)
         y, B = to_numpy(block.y).astype(float).T.reshape(r.shape), LIMITS.rounding * B
         w = np.ones(r.shape[1]) if block.w is None else to_numpy(block.w).astype(float)
         kept = [np.round(y, places) == y for places in range(DECIMALS)] + 2 * [y.astype(t) == y for _, t, _ in PRECISIONS]
@@ -122,15 +120,3 @@ class Roundings:
 
 def _joint(network: Network) -> bool:
     return network.a.ndim == 2 or network.V is not None
-
-
-def _sizes(network: Network, block: Block) -> tuple[Array, Array]:
-    """|r| and the bound B on its rounding errors, (rows, m)."""
-    if _joint(network):
-        return rounding_sizes(network, block)
-    X, y, _ = double(block)
-    students = Students.of(network).like(X)
-    z = students.preactivations(X)
-    values = students.activation(z)
-    r = array_namespace(X).abs(students.residuals(values, y))
-    return r, rounding_bound(students, X, y, z, values)[:, None]

@@ -139,11 +139,10 @@ class Losses:
         X, y, _ = double(block)
         xp = array_namespace(X)
         students = self.narrower.like(X)
-        r = rows.r[:, None]
         without = rows.root[:, None] * students.residuals(students.activation(students.preactivations(X)), y)
-        D = without - r
-        jackknife = D * r / rows.left[:, None]
-        return xp.sum(D * without, axis=0), xp.sum(without**2 - r**2, axis=0), xp.sum(jackknife**2, axis=0)
+        D = without - rows.r
+        jackknife = D * rows.r / rows.left
+        return xp.sum(D * without, axis=0), xp.sum(without**2 - rows.r**2, axis=0), xp.sum(jackknife**2, axis=0)
 
 
 def _within(gauge: Gauge, units: np.ndarray, narrower: Network, regions: np.ndarray) -> np.ndarray:

@@ -12,6 +12,8 @@ transform of the sums of v over cells: a row is added once, not once a draw.
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from weightlift.certificate.limits import LIMITS
@@ -49,6 +51,7 @@ def over_draws(sums: np.ndarray) -> np.ndarray:
     return np.asarray((low @ halfway).reshape(sums.shape)[1:])
 
 
+@cache
 def _walsh(bits: int) -> np.ndarray:
     """(−1)^{⟨h, b⟩}, (2^bits, 2^bits)."""
     H = np.ones((1, 1))

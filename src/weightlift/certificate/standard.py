@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.rows import EPS
 from weightlift.namespaces import array_namespace, to_numpy
 from weightlift.network import Network
@@ -58,22 +57,19 @@ class Standard:
     def _map(self) -> Scaling:
         return Scaling(self.mean, self.scale)
 
-    def unit(self, gauge: Gauge) -> np.ndarray:
-        """(q, q): the coordinates of a unit from its standard ones."""
+    def unit(self, q: int) -> np.ndarray:
+        """(q, q): w, b and what follows of a unit from its standard ones."""
         d = len(self.scale)
-        T = np.eye(gauge.unit_size)
+        T = np.eye(q)
         T[:d, :d] /= self.scale
-        if gauge.free.b:
+        if self.mean.any():
             T[d, :d] = -self.mean / self.scale
         return T
 
-    def covariance(self, gauge: Gauge, C: np.ndarray) -> np.ndarray:
-        """(p, p) of all coordinates from that of the standard ones."""
-        k, T = gauge.network.n_units, self.unit(gauge)
-        for _ in range(2):
-            units = np.tensordot(T, C[: len(T) * k].reshape(len(T), k, -1), axes=1).reshape(len(T) * k, -1)
-            C = np.concatenate([units, C[len(T) * k :]]).T
-        return np.asarray(C)
+    def units(self, L: np.ndarray, q: int, k: int) -> np.ndarray:
+        """(p, r) changes of all coordinates from standard ones, of which the first q k are those of the units."""
+        units = np.tensordot(self.unit(q), L[: q * k].reshape(q, k, L.shape[1]), axes=1)
+        return np.concatenate([units.reshape(q * k, L.shape[1]), L[q * k :]])
 
 
 def carried(T: np.ndarray, regions: np.ndarray) -> np.ndarray:

@@ -159,25 +159,25 @@ class _Case:
 
     def certificate(self) -> Certificate:
         network, gauge = self.known.network, self.gauge
-        *sums, sizes = (to_numpy(v) for v in self.samples.fold(Agreement(network)))
-        level, residual, _, rows, error, _, squares, energy = map(float, sums)
+        found = Agreement.of(network, self.samples)
+        level, error = found.level, found.error
         told = self.samples if gauge.free.b else self.samples.map(Directions(network.activation))
         distinct, _ = count_distinct(told.fold(DistinctRows(targets=False)))
         p = gauge.size
         this = self._measured(
-            n_rows=int(rows),
+            n_rows=found.rows,
             n_distinct=distinct,
             n_parameters=p,
-            residual_max=residual,
+            residual_max=found.residual,
             rounding_level=level,
             heldout_rows=self.heldout.rows,
         )
-        this = this._stating(_enough(distinct, p, self.heldout.rows), _finite(energy / self.samples.total, level, error))
+        this = this._stating(_enough(distinct, p, self.heldout.rows), _finite(found.energy / self.samples.total, level, error))
         if this.known.failing:
             return this.known
         explained = level <= LIMITS.rounding
         faint = error / LIMITS.precision**2 if explained else 0.0  # a is known to (error/Σ w (a φ)²)^½ at best
-        fewer = _Reduced.of(network, sizes, faint)
+        fewer = _Reduced.of(network, found.units, faint)
         if fewer.statement is not None:
             this = this._narrowed(len(fewer.kept))._stating(fewer.statement)
         if fewer.network is None:
@@ -185,7 +185,7 @@ class _Case:
         part = this._of_standard_inputs(fewer)
         if explained:
             return part.exact(math.sqrt(error) + fewer.lost)
-        return part.otherwise(self.samples.total**2 / squares)
+        return part.otherwise(self.samples.total**2 / found.squares)
 
     def _of_standard_inputs(self, fewer: _Reduced) -> _Part:
         assert fewer.network is not None
@@ -316,12 +316,12 @@ class _Part:
         if not max(sizes) <= LIMITS.newton:
             return None
         there = gauge.perturbed(delta[None]).network(0)
-        level, error = (float(v) for v in self.case.samples.fold(Agreement(self.standard.undo(there)))[0:5:4])
-        if not level <= LIMITS.rounding:
+        found = Agreement.of(self.standard.undo(there), self.case.samples)
+        if not found.level <= LIMITS.rounding:
             return None
         near = replace(gauge, network=there)
         part = replace(self, information=Information.of(self.samples, near))
-        return part.exact(math.sqrt(error), _Step(gauge.distances(near), part._distances_as_given()))
+        return part.exact(math.sqrt(found.error), _Step(gauge.distances(near), part._distances_as_given()))
 
     def narrower_bounded(self, quantum: Quantum, part: _Part, step: _Step) -> Certificate:
         """Of a network refitted with fewer units: e is (Σ w r²)^½ of its own residuals and (Σ w E²)^½ at most (Minkowski)."""
@@ -351,7 +351,7 @@ class _Part:
         return case, None if len(statement.units) == self.fewer.n_units else found
 
     def _error_of(self, rows: Samples) -> float:
-        return math.sqrt(float(rows.fold(Agreement(self.gauge.network))[4])) + self.fewer.lost
+        return math.sqrt(Agreement.of(self.gauge.network, rows).error) + self.fewer.lost
 
     def _confirmed(self, claim: _Case, error: Callable[[Samples], float], limit: float) -> _Case:
         statement = confirmed(self.samples, self.information, error, limit, self.case.rng)
@@ -448,7 +448,7 @@ class _Part:
 
     def _raw(self, regions: np.ndarray) -> np.ndarray:
         """(r, k, q, q) in the coordinates of the network that was given, from those (r, k′, q, q) of the units that count."""
-        T = self.standard.unit(self.gauge)
+        T = self.standard.unit(self.gauge.unit_size)
         found = np.full((len(regions), self.case.known.network.n_units, *T.shape), np.nan)
         found[:, self.fewer.kept] = carried(T, regions)
         return found

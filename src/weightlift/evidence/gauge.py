@@ -57,6 +57,11 @@ class Gauge:
         """(p,) in the order of `Free.pack`."""
         return np.asarray(self.free.pack(Students.of(self.network))[0])
 
+    @property
+    def floats_per_row(self) -> int:
+        """Temporaries of a statistic that holds rows of J."""
+        return 3 * self.size + 8 * self.network.n_units
+
     def coordinates(self, i: int) -> np.ndarray:
         """Where the coordinates of unit i stand: w, then b, then a."""
         k = self.network.n_units
@@ -128,6 +133,16 @@ class Gauge:
         T[-1] *= sign
         return np.asarray(T)
 
+    def normal_form(self) -> np.ndarray:
+        """(P, p): derivative of all units' normal forms, and of c."""
+        k, each = self.network.n_units, self.unit_size + (not self.free.a)
+        T = np.zeros((each * k + self.free.c, self.size))
+        for i in range(k):
+            T[i * each : (i + 1) * each, self.coordinates(i)] = self.normal_form_jacobian(i)
+        if self.free.c:
+            T[-1, -1] = 1.0
+        return T
+
     def _normal_form_jacobians(self, units: np.ndarray, lengths: np.ndarray) -> np.ndarray:
         """(…, q + 1, q) for units (…, q) of lengths ‖w‖ with a = ‖w‖^q."""
         d, degree = self.network.n_inputs, float(self.network.activation.degree or 1.0)
@@ -142,6 +157,13 @@ class Gauge:
             return unit[:-1], float(unit[-1])
         length = max(float(np.linalg.norm(unit[: self.network.n_inputs])), TINY)
         return unit / length, length ** float(self.network.activation.degree or 1.0)
+
+    def linearized(self, X: Array) -> tuple[Array, Array]:
+        """J (m, 1, p) and f(x) (m, 1)."""
+        students = Students.of(self.network).like(X)
+        z = students.preactivations(X)
+        values = array_namespace(X).vecdot(students.activation(z), students.a) + students.c
+        return self.jacobian(X, z, students)[:, None, :], values
 
     def jacobian(self, X: Array, z: Array, students: Students) -> Array:
         """J (m, p) at the rows of X; z (m, 1, k) are the preactivations of `students`, this network beside X."""

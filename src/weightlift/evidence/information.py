@@ -126,6 +126,10 @@ class Information:
         strong = values > max(values[-1] / MAX_CONDITION, 0.0)
         return np.asarray(self._scale[:, None] * vectors[:, strong] / np.sqrt(values[strong]))
 
+    def covariance(self, noise: np.ndarray) -> np.ndarray:
+        """Lᵀ(Σ w j σ² jᵀ) L = σ² I, noise (1, 1) the errors' variance."""
+        return float(noise[0, 0]) * np.eye(self.half_inverse.shape[1])
+
     def sandwich(self, scores: np.ndarray) -> np.ndarray:
         """L scores Lᵀ, L Lᵀ = (Σ w jjᵀ)⁻¹: a covariance, of scores Lᵀ(…)L that are well scaled whatever the conditioning."""
         return np.asarray(self.half_inverse @ scores @ self.half_inverse.T)

@@ -7,6 +7,13 @@ The bound on the rounding error of f(x) − y, where y was computed by the same 
 (d + 2) ε bounding the inner product [Higham 2002, §3.1], s(z) the larger slope of φ on either side of z, and the factor 2
 standing for the two evaluations, the teacher's and ours. Where φ(−z) = ±φ(z) + a polynomial that is not constant, the teacher
 may have had units reflected, which changes no value but its rounding: then s and |φ| are the larger of those at z and −z.
+
+Of several outputs, or beside a linear part,
+
+    B = ε((d + 2) Σ|aᵢφ′(zᵢ)|(|x|ᵀ|wᵢ| + |bᵢ|) + (k + d + 4)(Σ|aᵢφ(zᵢ)| + |x|ᵀ|V| + |c| + |y|)),
+
+where |aᵢ| is that of the unit at an output it is seen by, in the output's units: an output weight that is zero is fitted to
+rounding errors of the others.
 """
 
 from __future__ import annotations
@@ -16,10 +23,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weightlift.activations import Activation
-from weightlift.namespaces import Array, array_namespace, to_numpy
+from weightlift.namespaces import Array, array_namespace, as_like, to_numpy
 from weightlift.network import Network
 from weightlift.risk import Students
-from weightlift.samples import Block, Sums
+from weightlift.samples import Block, Samples, Sums
 from weightlift.samples.keys import row_keys
 
 EPS = float(np.finfo(np.float64).eps)
@@ -37,43 +44,96 @@ def double(block: Block) -> tuple[Array, Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """max |r|/B, max |r|, max B over rows of positive weight; their number; Σ w (|r| + B)², Σ w r², Σ w², Σ w y²; and
-    Σ w (aᵢ φ(zᵢ))² (k,)."""
+    """What the rows say of residuals r and of bounds B on their rounding errors, (n, m)."""
+
+    level: float  # max |r|/B over rows of positive weight …
+    residual: float  # … and max |r|
+    rows: int  # their number
+    errors: np.ndarray  # (m,) Σ w (|r| + B)²
+    rss: float  # Σ w r²
+    squares: float  # Σ w²
+    energy: float  # Σ w y²
+    units: np.ndarray  # (k,) Σ w ‖aᵢ φ(zᵢ)‖²
+
+    @classmethod
+    def of(cls, network: Network, samples: Samples) -> Agreement:
+        level, residual, rows, errors, rss, squares, energy, units = (to_numpy(v) for v in samples.fold(Residuals(network)))
+        numbers = float(rss), float(squares), float(energy)
+        return cls(float(level), float(residual), int(rows), errors, *numbers, units)
+
+    @property
+    def error(self) -> float:
+        """Σ w (|r| + B)² over all outputs."""
+        return float(self.errors.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """The numbers of `Agreement`, in its order."""
 
     network: Network
 
     @property
     def floats_per_row(self) -> int:
-        return 8 * self.network.n_units + self.network.n_inputs
+        return 8 * self.network.n_units + self.network.n_inputs + 6 * (self.network.n_outputs - 1)
 
     def __call__(self, block: Block) -> Sums:
         X, y, w = double(block)
-        xp = array_namespace(X)
+        xp, m, k = array_namespace(X), self.network.n_outputs, self.network.n_units
         if X.shape[0] == 0:
-            return (*(xp.sum(y),) * 8, xp.zeros(self.network.n_units, dtype=X.dtype, device=X.device))
-        students = Students.of(self.network).like(X)
-        z = students.preactivations(X)
-        values = students.activation(z)
-        r = xp.abs(students.residuals(values, y)[:, 0])
-        B = rounding_bound(students, X, y, z, values)
-        used = xp.astype(w > 0, xp.float64)
-        total, parts = used * (r + B), (students.a * values)[:, 0, :]
+            none, outputs, units = (xp.zeros(shape, dtype=X.dtype, device=X.device) for shape in ((), (m,), (k,)))
+            return none, none, none, outputs, none, none, none, units
+        r, B, parts = rounding(self.network, X, y)
+        used = xp.astype(w > 0, xp.float64)[:, None]
+        total = used * (r + B)
         return (
             xp.max(used * r / B),
             xp.max(used * r),
-            xp.max(used * B),
             xp.sum(used),
-            xp.sum(w * total * total),
-            xp.sum(w * r * r),
+            xp.matmul(w, total * total),
+            xp.sum(xp.matmul(w, r * r)),
             xp.sum(w * w),
-            xp.sum(w * y * y),
+            xp.sum(xp.matmul(w, y * y)),
             xp.matmul(w, parts * parts),
         )
 
     def merge(self, left: Sums, right: Sums) -> Sums:
         xp = array_namespace(*left)
-        maxima = tuple(xp.maximum(a, b) for a, b in zip(left[:3], right[:3], strict=True))
-        return maxima + tuple(a + b for a, b in zip(left[3:], right[3:], strict=True))
+        maxima = tuple(xp.maximum(a, b) for a, b in zip(left[:2], right[:2], strict=True))
+        return maxima + tuple(a + b for a, b in zip(left[2:], right[2:], strict=True))
+
+
+def rounding(network: Network, X: Array, y: Array) -> tuple[Array, Array, Array]:
+    """|f(x) − y| and the bound on its rounding errors, (n, m), and what the units add, ‖aᵢ φ(zᵢ)‖ (n, k)."""
+    if network.a.ndim == 2 or network.V is not None:
+        return _rounding_of_outputs(network, X, y[:, None] if y.ndim == 1 else y)
+    students = Students.of(network).like(X)
+    z = students.preactivations(X)
+    values = students.activation(z)
+    r = array_namespace(X).abs(students.residuals(values, y))
+    return r, rounding_bound(students, X, y, z, values)[:, None], (students.a * values)[:, 0, :]
+
+
+def _rounding_of_outputs(network: Network, X: Array, y: Array) -> tuple[Array, Array, Array]:
+    xp = array_namespace(X)
+    W, b, A, size_A = (as_like(v, X) for v in (network.W, network.b, network.A, _unit_sizes(network.A)))
+    d, k = network.W.shape
+    V = as_like(np.zeros((d, network.n_outputs)) if network.V is None else network.V.reshape(d, -1), X)
+    c = as_like(np.atleast_1d(network.c), X)
+    z = xp.matmul(X, W) + b
+    values, slopes = network.activation(z), network.activation.derivative(z)
+    reach = xp.abs(slopes) * (xp.matmul(xp.abs(X), xp.abs(W)) + xp.abs(b))
+    size = xp.matmul(xp.abs(values), size_A) + xp.matmul(xp.abs(X), xp.abs(V)) + xp.abs(c) + xp.abs(y)
+    residuals = xp.matmul(values, A) + xp.matmul(X, V) + c - y
+    bound = EPS * ((d + 2) * xp.matmul(reach, size_A) + (k + d + 4) * size) + TINY
+    return xp.abs(residuals), bound, values * as_like(np.linalg.norm(network.A, axis=1), X)
+
+
+def _unit_sizes(A: np.ndarray) -> np.ndarray:
+    """(k, m) the largest |aᵢ| of a unit, relative to its output's largest, in every output."""
+    largest = np.abs(A).max(axis=0, initial=0.0)
+    relative = np.divide(np.abs(A), largest, out=np.zeros_like(A), where=largest > 0)
+    return np.asarray(relative.max(axis=1, initial=0.0)[:, None] * largest)
 
 
 def rounding_bound(students: Students, X: Array, y: Array, z: Array, values: Array) -> Array:

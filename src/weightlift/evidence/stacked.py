@@ -23,13 +23,14 @@ from functools import cached_property
 import numpy as np
 import scipy.linalg
 
-from weightlift.evidence.information import MAX_CONDITION
+from weightlift.evidence.gauge import TINY, Gauge
+from weightlift.evidence.information import MAX_CONDITION, Information
+from weightlift.evidence.rows import double
 from weightlift.namespaces import Array, array_namespace, as_like, matmul_transposed, to_numpy
 from weightlift.network import Network
+from weightlift.refinement.normal_equations import Free
 from weightlift.refinement.variable_projection import Features, Hidden, JointEquations, Model
 from weightlift.samples import Block, Covariance, Samples, Sums
-
-TINY = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +102,16 @@ class Stacked:
         return self.model.inputs(self.network.n_inputs)
 
     @property
+    def free(self) -> Free:
+        """Which parameters are coordinates, beside V."""
+        return Free(W=True, a=True, b=self.model.bias, c=self.model.offset)
+
+    @property
+    def floats_per_row(self) -> int:
+        """Temporaries of a statistic that holds rows of J."""
+        return 3 * self.network.n_outputs * self.full
+
+    @property
     def inner(self) -> int:
         return self.inputs * self.network.n_units
 
@@ -148,6 +159,21 @@ class Stacked:
         hidden = Hidden(np.ascontiguousarray(np.swapaxes(units[:, :d], 0, 1)), b, net.activation)
         return hidden, theta[:, self.inner :].reshape(len(delta), *self.beta.shape)
 
+    def normal_form(self) -> np.ndarray:
+        """(P, full): derivative of the normal form, unit by unit w, b and a, then V and c; ‖w‖ = 1 for homogeneous φ."""
+        net, order = self.network, [self.coordinates(i) for i in range(self.network.n_units)]
+        T = np.eye(self.full)
+        if self.homogeneous:
+            d, q, degree = net.n_inputs, self.inputs, float(net.activation.degree or 1.0)
+            for i, at in enumerate(order):
+                length = max(float(np.linalg.norm(net.W[:, i])), TINY)
+                radial = np.zeros(len(at))
+                radial[:d] = net.W[:, i] / length
+                own = np.append(self.hidden[:, i] / length, -degree * net.A[i] / length)
+                scale = np.repeat((1 / length, length**degree), (q, len(at) - q))
+                T[np.ix_(at, at)] = (np.eye(len(at)) - np.outer(own, radial)) * scale[:, None]
+        return np.asarray(T[np.concatenate([*order, np.arange(self.inner + net.A.size, self.full)]).astype(int)])
+
     def in_slice(self, L: np.ndarray) -> np.ndarray:
         """Π L: every column a change with δ(w, b) ⟂ (w, b); L itself where φ has no scale."""
         degree, k = self.network.activation.degree, self.network.n_units
@@ -162,7 +188,7 @@ class Stacked:
         moved[self.inner : end] += degree * outputs.reshape(self.network.a.size, L.shape[1])
         return moved
 
-    def jacobian(self, X: Array) -> tuple[Array, Array]:
+    def linearized(self, X: Array) -> tuple[Array, Array]:
         """J (rows, m, full) and f(x) (rows, m)."""
         xp, net = array_namespace(X), self.network
         n, m = X.shape[0], net.n_outputs
@@ -179,50 +205,28 @@ class Stacked:
 
 
 @dataclass(frozen=True, eq=False)
-class StackedRows:
-    """√w JL (rows, m, r), √w r (rows, m), √w: rows of J in coordinates where JᵀWJ is the identity."""
-
-    white: Array
-    residuals: Array
-    root: Array
-
-    @classmethod
-    def of(cls, block: Block, stacked: Stacked, L: np.ndarray) -> StackedRows:
-        xp = array_namespace(block.X)
-        X = xp.astype(block.X, xp.float64, copy=False)
-        y = xp.astype(block.y, xp.float64, copy=False)
-        root = xp.ones_like(X[:, 0]) if block.w is None else xp.sqrt(xp.astype(block.w, xp.float64))
-        J, values = stacked.jacobian(X)
-        n, m, size = J.shape
-        white = xp.reshape(xp.matmul(xp.reshape(J, (n * m, size)), as_like(L, X)), (n, m, L.shape[1]))
-        return cls(root[:, None, None] * white, root[:, None] * (values - (y[:, None] if y.ndim == 1 else y)), root)
-
-
-@dataclass(frozen=True, eq=False)
 class ResidualProducts:
     """Σ w rrᵀ (m, m), Σ w y² (m,), Σ w² and the rows with w > 0."""
 
-    stacked: Stacked
+    network: Network
 
     @property
     def floats_per_row(self) -> int:
-        return 4 * (self.stacked.network.n_units + self.stacked.network.n_outputs + self.stacked.network.n_inputs)
+        return 4 * (self.network.n_units + self.network.n_outputs + self.network.n_inputs)
 
     def __call__(self, block: Block) -> Sums:
-        xp = array_namespace(block.X)
-        y = block.y[:, None] if block.y.ndim == 1 else block.y
-        r = self.stacked.network.predict(block.X) - y
-        w = xp.ones_like(block.X[:, 0]) if block.w is None else block.w
-        weighted = w[:, None] * r
-        used = xp.astype(w > 0, xp.float64)
-        return matmul_transposed(weighted, r), xp.matmul(w, y * y), xp.sum(w * w), xp.sum(used)
+        X, y, w = double(block)
+        xp = array_namespace(X)
+        y, values = (v[:, None] if v.ndim == 1 else v for v in (y, self.network.predict(X)))
+        r, used = values - y, xp.astype(w > 0, xp.float64)
+        return matmul_transposed(w[:, None] * r, r), xp.matmul(w, y * y), xp.sum(w * w), xp.sum(used)
 
 
 @dataclass(frozen=True, eq=False)
 class StackedInformation:
     """Σ w JᵀJ by its parts, Σ w Jᵀr, and L with L Lᵀ an inverse of it on the changes that are estimated."""
 
-    stacked: Stacked
+    gauge: Stacked
     GG: np.ndarray  # (qk, qk)
     GF: np.ndarray  # (qk, f)
     FF: np.ndarray  # (f, f)
@@ -243,7 +247,7 @@ class StackedInformation:
         sums = tuple(to_numpy(s) for s in samples.fold(features))
         FF = features.gram(sums)[0]
         gradient = np.concatenate([inner[0], (FF @ beta - features.target(sums)[0]).reshape(-1)])
-        squares, target, weights, rows = (to_numpy(s) for s in samples.fold(ResidualProducts(stacked)))
+        squares, target, weights, rows = (to_numpy(s) for s in samples.fold(ResidualProducts(stacked.network)))
         effective = samples.total**2 / max(float(weights), TINY)
         return cls(stacked, GG[0], GF[0], FF, gradient, squares, target, samples.total, effective, int(rows))
 
@@ -253,7 +257,7 @@ class StackedInformation:
 
     def gram(self, covariance: np.ndarray | None = None) -> np.ndarray:
         """Σ w JᵀΣJ (full, full), Σ the identity unless given."""
-        A, k, q = self.stacked.network.A, self.stacked.network.n_units, self.stacked.inputs
+        A, k, q = self.gauge.network.A, self.gauge.network.n_units, self.gauge.inputs
         S = np.eye(A.shape[1]) if covariance is None else covariance
         units = self.GG * np.tile(A @ S @ A.T, (q, q))
         AS = np.tile(A @ S, (q, 1))  # (qk, m)
@@ -268,7 +272,7 @@ class StackedInformation:
         alive = diagonal > 1e-14 * max(float(diagonal.max()), TINY)
         root = np.sqrt(np.where(alive, diagonal, 1.0))
         scaled = H / root[:, None] / root
-        if self.stacked.homogeneous:
+        if self.gauge.homogeneous:
             T = self._lengths(root)
             scaled = scaled + T @ T.T
         values, vectors = scipy.linalg.eigh(0.5 * (scaled + scaled.T))
@@ -276,8 +280,8 @@ class StackedInformation:
 
     def _lengths(self, root: np.ndarray) -> np.ndarray:
         """(full, k) unit columns along (wᵢ, bᵢ) in scaled coordinates: the direction that no value depends on is among them."""
-        units, k = self.stacked.hidden, self.stacked.network.n_units
-        T = np.zeros((self.stacked.full, k))
+        units, k = self.gauge.hidden, self.gauge.network.n_units
+        T = np.zeros((self.gauge.full, k))
         T[np.arange(units.size), np.tile(np.arange(k), len(units))] = units.reshape(-1) * root[: units.size]
         return np.asarray(T / np.maximum(np.linalg.norm(T, axis=0), TINY))
 
@@ -296,16 +300,29 @@ class StackedInformation:
         """(full, r): L on the directions that the rows determine."""
         values, vectors, scale = self._spectrum
         good = self._determined
-        return self.stacked.in_slice(scale[:, None] * vectors[:, good] / np.sqrt(values[good]))
+        return self.gauge.in_slice(scale[:, None] * vectors[:, good] / np.sqrt(values[good]))
 
     def weak(self, share: float) -> tuple[int, ...]:
         """Units with a larger share in directions that the rows do not determine."""
         _, vectors, _ = self._spectrum
         mass = (vectors[:, ~self._determined] ** 2).sum(axis=1)
-        units = range(self.stacked.network.n_units)
-        return tuple(i for i in units if mass[self.stacked.coordinates(i)].sum() > share)
+        units = range(self.gauge.network.n_units)
+        return tuple(i for i in units if mass[self.gauge.coordinates(i)].sum() > share)
+
+    @property
+    def full_rank(self) -> bool:
+        return bool(self._determined.all())
 
     def covariance(self, noise: np.ndarray) -> np.ndarray:
         """H⁻¹ (Σ w JᵀΣJ) H⁻¹, Σ the outputs' covariance of a row of mean weight, in white coordinates: Lᵀ(…)L."""
         L = self.half_inverse
         return np.asarray(L.T @ self.gram(noise) @ L)
+
+
+Coordinates = Gauge | Stacked  # of one output alone, or of several and a linear part
+Known = Information | StackedInformation
+
+
+def coordinates_of(network: Network, model: Model) -> Coordinates:
+    alone = network.a.ndim == 1 and network.V is None
+    return Gauge.of(network, bias=model.bias, offset=model.offset) if alone else Stacked.of(network, model)

@@ -16,8 +16,8 @@ import numpy as np
 from weightlift.activations import Activation
 from weightlift.certificate import Certificate, Kind, Statement, Status, Topic
 from weightlift.certificate.joint import certify_joint
-from weightlift.certificate.joint_agreement import JointAgreement
 from weightlift.errors import ActivationError, ArgumentError, DataWarning, TooFewRowsError, warn
+from weightlift.evidence.rows import Agreement
 from weightlift.evidence.stacked import ScaledTargets, target_moments
 from weightlift.identifiability import parameters_of_shape, rows_needed
 from weightlift.identifiability.reflections import turned_by_a_constant
@@ -360,7 +360,7 @@ def _superfluous(count: int, model: Model) -> Statement:
 
 
 def _largest(network: Network, rows: Samples) -> float:
-    return JointAgreement.of(network, rows).level
+    return Agreement.of(network, rows).level
 
 
 def _check_size(rows: Samples, width: int, activation: Activation, model: Model) -> None:

@@ -22,7 +22,7 @@ from weightlift.samples import Block, Samples, Sums
 
 def agree(samples: Samples, gauge: Gauge, rival: Network) -> bool:
     """Whether other units agree on every row, nearly to rounding."""
-    level = float(samples.map(OwnTargets(gauge.network)).fold(Agreement(rival))[0])
+    level = Agreement.of(rival, samples.map(OwnTargets(gauge.network))).level
     return level <= LIMITS.agreement and not rival.equivalent(gauge.network, LIMITS.same)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import weightlift as wl
-from weightlift.certificate.joint_agreement import Residuals
+from weightlift.evidence.rows import Residuals
 from weightlift.samples import Block
 
 EPS = float(np.finfo(float).eps)
@@ -49,7 +49,7 @@ def test_residuals_are_those_of_the_formula(weighted: bool, linear: bool, seed: 
         w[4], Y[4] = 0.0, 50.0
     R, B = bounds(net, X, Y)
     used = w > 0
-    expected = used.sum(), R[used].max(), (R / B)[used].max(), (w[:, None] * (R + B) ** 2).sum(axis=0)
+    expected = (R / B)[used].max(), R[used].max(), used.sum(), (w[:, None] * (R + B) ** 2).sum(axis=0)
 
     statistic = Residuals(net)
 
@@ -57,7 +57,7 @@ def test_residuals_are_those_of_the_formula(weighted: bool, linear: bool, seed: 
         return statistic(Block(X[rows], Y[rows], w[rows] if weighted else None, lambda: np.arange(9)[rows]))
 
     for found in (of(slice(None)), statistic.merge(of(slice(0, 5)), of(slice(5, 9)))):
-        for value, wanted in zip(found, expected, strict=True):
+        for value, wanted in zip(found[:4], expected, strict=True):
             np.testing.assert_allclose(value, wanted, rtol=1e-9)
 
 

@@ -9,7 +9,6 @@ from tests.certificate.joint_cases import CASES, far_rows, fit, noisy, teacher
 
 import weightlift as wl
 from weightlift.certificate import certify, inference
-from weightlift.certificate.joint_inference import JointInference
 from weightlift.certificate.joint_standard import StandardForm
 from weightlift.errors import SingularError, TooFewRowsError
 from weightlift.evidence.stacked import Stacked
@@ -21,7 +20,6 @@ def test_the_table_has_every_parameter(activation, m, linear):
     truth = teacher(activation, m, linear)
     X, Y = noisy(truth, 400, 7)
     result = inference(fit(truth, X, Y), X, Y, bias=True, offset=True)
-    assert isinstance(result, JointInference)
     outputs = m or 1
     count = 2 * (5 + outputs) + outputs * (4 * linear + 1)
     assert len(result.names) == len(set(result.names)) == count == len(result.estimates) == len(result.covariance)
@@ -57,7 +55,7 @@ def test_standard_errors_are_those_of_a_dense_sandwich():
     truth = teacher("tanh", 2, False)
     X, Y = noisy(truth, 300, 8)
     result = inference(fit(truth, X, Y), X, Y, bias=True, offset=True)
-    J, values = result._stacked.jacobian(X)
+    J, values = result._coordinates.linearized(X)
     r = values - Y
     H = np.einsum("nop,noq->pq", J, J)
     s = np.einsum("nop,no->np", J, r)
@@ -120,8 +118,8 @@ def test_normal_forms_move_as_their_derivative_says(activation, seed):
         )
 
     result = replace(result, network=network)  # itself one in normal form, of units of length one
-    own, stacked = network, result._stacked
-    T, h = result._delta, 1e-6
+    own, stacked = network, result._coordinates
+    T, h = stacked.normal_form(), 1e-6
     for i in range(2):
         at = stacked.coordinates(i)
         for column, place in enumerate(at):
@@ -157,7 +155,7 @@ def test_covariances_and_predictions_of_weighted_rows_of_unequal_sizes(linear, r
     assert result.log_likelihood == pytest.approx(likely, rel=1e-9)
 
     Z = form.standard(next(iter(wl.samples.open(X, Y).blocks(n)))).X
-    J = np.asarray(form.stacked.jacobian(Z)[0])  # coordinates of standard rows, back by the map of whole inverses
+    J = np.asarray(form.stacked.linearized(Z)[0])  # coordinates of standard rows, back by the map of whole inverses
     H = np.einsum("n,nop,noq->pq", w, J, J)
     scores = w[:, None] * np.einsum("nop,no->np", J, r / s)
     noise = S / np.outer(s, s) / (n - p / m)
@@ -167,12 +165,12 @@ def test_covariances_and_predictions_of_weighted_rows_of_unequal_sizes(linear, r
         (result.sandwich, n * m / (n * m - p) * scores.T @ scores),
     ):
         C = np.linalg.solve(H, np.linalg.solve(H, meat).T)
-        back = form.half_inverse @ np.linalg.pinv(L)
+        back = form.to_raw(form.information.half_inverse) @ np.linalg.pinv(L)
         wanted = back @ C @ back.T
         scale = np.sqrt(np.diagonal(wanted))
         np.testing.assert_allclose(found / np.outer(scale, scale), wanted / np.outer(scale, scale), atol=1e-5)
     C = result.sandwich if robust else result.classical
-    near = np.asarray(stacked.jacobian(X[:4])[0])
+    near = np.asarray(stacked.linearized(X[:4])[0])
     variance = np.einsum("nop,pq,noq->no", near, C, near)
     for noisy_rows in (False, True):
         centre, low, high = result.predict(X[:4], 0.9, noise=noisy_rows)

@@ -10,9 +10,10 @@ import pytest
 
 from weightlift import draw, teachers
 from weightlift.certificate import certify
-from weightlift.certificate.joint_confirmation import DecidingEquations, growth
+from weightlift.certificate.confirmation import growth
 from weightlift.certificate.joint_noise import relative_size
 from weightlift.certificate.limits import LIMITS
+from weightlift.certificate.scores import Deciding
 from weightlift.evidence.rows import EPS
 from weightlift.evidence.stacked import Stacked, StackedInformation
 from weightlift.network import Network
@@ -69,8 +70,8 @@ def test_equations_above_the_limit_are_those_of_the_hat_matrix(model: Model) -> 
     stacked = Stacked.of(truth, model)
     information = StackedInformation.of(rows, stacked)
     assert stacked.size > LIMITS.sketched
-    V = rows.fold(DecidingEquations.of(information, np.random.default_rng(0)))[0]
-    Q = np.linalg.qr(np.asarray(stacked.jacobian(X)[0]).reshape(120, -1))[0].reshape(40, 3, -1)
+    V = rows.fold(Deciding.of(information, np.random.default_rng(0)))[0]
+    Q = np.linalg.qr(np.asarray(stacked.linearized(X)[0]).reshape(120, -1))[0].reshape(40, 3, -1)
     values = np.linalg.eigvalsh(Q @ np.swapaxes(Q, 1, 2))
     assert len(V) == (values > LIMITS.deciding).sum() > 0
     np.testing.assert_allclose(np.sort((V**2).sum(axis=1)), np.sort(values[values > LIMITS.deciding]), rtol=1e-8)
@@ -81,7 +82,7 @@ def test_growth_is_that_of_the_inverse_without_the_equations() -> None:
     X, Y = draw(truth, 40, rng=2)
     stacked = Stacked.of(truth, Model())
     information = StackedInformation.of(open_samples(X, Y), stacked)
-    J = np.asarray(stacked.jacobian(X)[0]).reshape(120, -1)
+    J = np.asarray(stacked.linearized(X)[0]).reshape(120, -1)
     V = (J @ information.half_inverse)[[0, 1, 2, 40]].T  # one row's three equations, and one of another
     rest = np.delete(J, [0, 1, 2, 40], axis=0)
     for i, grown in enumerate(growth(information, V)):
@@ -100,20 +101,20 @@ def test_sketches_keep_lengths_and_find_what_they_underrate() -> None:
     rows = open_samples(X, truth.predict(X), sample_weight=w)
     information = StackedInformation.of(rows, Stacked.of(truth, Model()))
     L = information.half_inverse
-    found = DecidingEquations.of(information, np.random.default_rng(0))
+    found = Deciding.of(information, np.random.default_rng(0))
     assert L.shape[1] > LIMITS.sketched == found.sketch.shape[1]
     share = np.linalg.norm(found.sketch, axis=1) / np.linalg.norm(L, axis=1)
     assert abs(np.mean(share**2) - 1) < 5 * np.sqrt(2 / LIMITS.sketched)
-    expected = rows.fold(DecidingEquations(found.stacked, L, L))[0]
+    expected = rows.fold(Deciding(found.gauge, L, L))[0]
     assert len(expected) == 6
-    under, lost = (rows.fold(DecidingEquations(found.stacked, L, np.sqrt(t) * L))[0] for t in (0.3, 0.2))
+    under, lost = (rows.fold(Deciding(found.gauge, L, np.sqrt(t) * L))[0] for t in (0.3, 0.2))
     for found_too in (under, rows.fold(found)[0]):  # of nearly equal leverages: the same space
         np.testing.assert_allclose(found_too.T @ found_too, expected.T @ expected, atol=1e-6)
     assert lost.shape == (0, L.shape[1])
     small = teachers.several(teachers.biased(2, 2, bias=0.3, activation="tanh", rng=0), 2, rng=1)
     Z, _ = draw(small, 60, rng=2)
     few = StackedInformation.of(open_samples(Z, small.predict(Z)), Stacked.of(small, Model()))
-    np.testing.assert_array_equal(DecidingEquations.of(few, np.random.default_rng(0)).sketch, few.half_inverse)
+    np.testing.assert_array_equal(Deciding.of(few, np.random.default_rng(0)).sketch, few.half_inverse)
 
 
 def test_equations_of_parts_of_the_rows_are_those_of_all() -> None:
@@ -121,7 +122,7 @@ def test_equations_of_parts_of_the_rows_are_those_of_all() -> None:
     X, _ = draw(truth, 40, rng=2)
     w = np.where(np.isin(np.arange(40), (3, 30)), 1e9, 1.0)
     rows = open_samples(X, truth.predict(X), sample_weight=w)
-    statistic = DecidingEquations.of(StackedInformation.of(rows, Stacked.of(truth, Model())), np.random.default_rng(0))
+    statistic = Deciding.of(StackedInformation.of(rows, Stacked.of(truth, Model())), np.random.default_rng(0))
     (whole,) = rows.blocks(40)
     one, other = (statistic(replace(whole, X=X[at], y=whole.y[at], w=w[at])) for at in (slice(0, 20), slice(20, 40)))
     assert len(one[0]) == len(other[0]) == 2
@@ -137,7 +138,7 @@ def test_what_rounding_leaves_of_an_equation_is_nothing(condition: float, left: 
     """An equation of leverage 1 − t for the first entry of a: its variance grows by 1/t; below p ε κ, κ ≤ 10¹¹, t is ε²."""
     net = Network([[1.0], [2.0]], [[3.0, 4.0]], [0.5], np.zeros(2), "tanh")
     stacked = Stacked.of(net, Model())
-    known = SimpleNamespace(stacked=stacked, half_inverse=np.eye(stacked.full), condition=condition)
+    known = SimpleNamespace(gauge=stacked, half_inverse=np.eye(stacked.full), condition=condition)
     V = np.zeros((stacked.full, 1))
     V[stacked.coordinates(0)[-2]] = np.sqrt(1.0 - left)
     (found,) = growth(known, V)

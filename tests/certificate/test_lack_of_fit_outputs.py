@@ -8,13 +8,10 @@ from tests.certificate.joint_cases import fit, noisy, teacher
 
 from weightlift import Network, samples
 from weightlift.certificate import Topic, certify
-from weightlift.certificate.joint_lack_of_fit import JointFlips, StackedProducts, _leverages, joint_lack_of_fit
-from weightlift.certificate.joint_lack_of_fit import TestColumns as StructureColumns
-from weightlift.certificate.lack_of_fit import ANGLES, RANK_TOLERANCE, choose_units
+from weightlift.certificate.lack_of_fit import ANGLES, RANK_TOLERANCE, FitProducts, _Columns, choose_units, lack_of_fit
+from weightlift.certificate.scores import WhiteRows
 from weightlift.certificate.signs import cells_of
-from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.stacked import Stacked, StackedInformation
-from weightlift.refinement.normal_equations import Free
 from weightlift.refinement.variable_projection import Model
 
 
@@ -66,18 +63,18 @@ def problem(activation, linear, odd, seed):
 
 
 @pytest.mark.parametrize(("activation", "linear", "odd"), CASES)
-def test_every_number_by_brute_force(activation, linear, odd, seed):
+def test_every_number_by_brute_force(limits, activation, linear, odd, seed):
     """From matrices as large as the data: columns ψ ⊗ e_o off J by projection, and every row's own (m, m) leverages."""
     X, Y, w, rows, information = problem(activation, linear, odd, seed)
-    stacked, noise = information.stacked, np.array([[0.8, -0.3], [-0.3, 2.5]])
-    found = joint_lack_of_fit(rows, information, noise, rng=np.random.default_rng(seed))
+    stacked = information.gauge
+    limits("weightlift.certificate.lack_of_fit", redrawn=(1.0, 1.0))  # 511 draws
+    found = lack_of_fit(rows, information, 80.0, rng=np.random.default_rng(seed))
     net, (n, m), root = stacked.network, Y.shape, np.sqrt(w)
     rng = np.random.default_rng(seed)
-    one = Network(net.W, np.ones(2), net.b, 0.0, net.activation)
-    units = choose_units(rows, Gauge(one, Free(W=True, a=False, b=True, c=False)), rng)
+    units = choose_units(rows, stacked, rng)
     key = int(rng.integers(2**31))
 
-    J = (root[:, None, None] * np.asarray(stacked.jacobian(X)[0])).reshape(n * m, -1)
+    J = (root[:, None, None] * np.asarray(stacked.linearized(X)[0])).reshape(n * m, -1)
     length = np.linalg.norm(J, axis=0)
     left, sizes, _ = np.linalg.svd(J / length, full_matrices=False)
     Q = left[:, sizes > 1e-6 * sizes[0]]
@@ -87,6 +84,7 @@ def test_every_number_by_brute_force(activation, linear, odd, seed):
         return v - Q @ (Q.T @ v)
 
     r = off((root[:, None] * (net.predict(X) - Y)).reshape(-1)).reshape(n, m)
+    noise = r.T @ r / (80 - stacked.size / 2)
     features, probes, near = (net.activation(X @ u.W + u.b) for u in units)
     V = np.hstack([features, np.ones((n, 1)), X])
     psi = [off(np.kron((root * v)[:, None], np.eye(m))) for v in V.T]  # (n m, m) each
@@ -123,7 +121,7 @@ def test_every_number_by_brute_force(activation, linear, odd, seed):
     jackknife = [e @ Q[i * m : (i + 1) * m] for i, e in enumerate(whole)]
     shares = (np.sum(np.square(jackknife), axis=1), (r**2).sum(axis=1))
     assert found.leverage == pytest.approx(max(np.linalg.eigvalsh(H)[-1] for H in blocks), rel=1e-6)
-    assert found.influence == pytest.approx(max(s.max() / s.sum() for s in shares), rel=1e-6)
+    assert (found.pull, found.influence) == pytest.approx([s.max() / s.sum() for s in shares], rel=1e-6)
     L = information.half_inverse
     expected = sum(np.outer(v, v) for v in (np.array([e @ J[i * m : (i + 1) * m] for i, e in enumerate(whole)]) @ L))
     np.testing.assert_allclose(found.meat, expected, atol=1e-6 * np.abs(expected).max())
@@ -137,8 +135,7 @@ def inverse_root(A):
 def test_parts_of_the_rows_add_up(seed):
     """Sums of products, the largest of leverages, influences and residuals, whichever part they are in."""
     X, Y, w, rows, information = problem("tanh", False, "none", seed)
-    features = Network(X[:5].T, np.ones(5), np.zeros(5), 0.0, "tanh")
-    flips = JointFlips(information, features, np.arange(4), 3)
+    flips = FitProducts(information, choose_units(rows, information.gauge, np.random.default_rng(seed)), 3)
     (whole,) = rows.blocks(90)
     keys = whole.keys
     parts = [replace(whole, X=X[at], y=Y[at], w=w[at], keys=lambda at=at: keys()[at]) for at in (slice(0, 30), slice(30, 90))]
@@ -155,9 +152,11 @@ def test_directions_in_which_outputs_depend_on_each_other_say_nothing(share, ran
     R = np.array([[c, -s], [s, c]])
     noise = R @ np.diag([7.0 * share, 7.0]) @ R.T
     r = information.half_inverse.shape[1]
-    zero = np.zeros((r, 2, 2))
-    columns = StructureColumns(information, zero, np.diag([4.0, 9.0]), noise, zero, np.zeros((r, r)))
-    for half, square in zip(columns.inverse_roots(np.array([0, 1])), (4.0, 9.0), strict=True):
+    none, rows = np.zeros(0), 1.0 + information.gauge.size / 2
+    columns = _Columns(
+        information, rows, np.zeros((r, 2, 2)), np.zeros((2, 0)), np.array([4.0, 9.0]), *[none] * 6, noise, none
+    )
+    for half, square in zip(columns.halves, (4.0, 9.0), strict=True):
         wanted = R @ np.diag([(rank == 2) / (7.0 * share), 1 / 7.0]) @ R.T / square
         np.testing.assert_allclose(half.T @ half, wanted, rtol=1e-5, atol=1e-9 * np.abs(wanted).max())
 
@@ -168,7 +167,8 @@ def test_residuals_of_rows_that_decide_alone(leverage, seed):
     v, w = np.linalg.qr(np.random.default_rng(seed).normal(size=(2, 2)))[0]
     white = np.stack([np.sqrt(leverage) * v, np.sqrt(0.3) * w], axis=1)[None]
     r = np.array([[2.0, -3.0]])
-    largest, half, whole = _leverages(white, r)
+    rows = WhiteRows(np.ones(1), r, white)
+    largest, (half, whole) = rows.leverage, rows.shrunk(r)
     left, (along, across) = max(1.0 - leverage, 1e-6), (r[0] @ v, r[0] @ w)
     assert largest[0] == pytest.approx(leverage, rel=1e-12)
     np.testing.assert_allclose(half[0], along / np.sqrt(left) * v + across / np.sqrt(0.7) * w, rtol=1e-5)
@@ -176,13 +176,13 @@ def test_residuals_of_rows_that_decide_alone(leverage, seed):
 
 
 def test_the_size_of_all_weights_together_says_nothing(seed):
-    """Weights, and with them the covariance of the weighted errors, 2⁻⁶⁰ times as large."""
+    """Weights 2⁻⁶⁰ times as large."""
     X, Y, w, rows, information = problem("tanh", True, "none", seed)
-    noise, stacked, rng = np.array([[0.8, -0.3], [-0.3, 2.5]]), information.stacked, np.random.default_rng
-    one = joint_lack_of_fit(rows, information, noise, rng=rng(seed))
+    stacked, rng = information.gauge, np.random.default_rng
+    one = lack_of_fit(rows, information, 90, rng=rng(seed))
     light = samples.open(X, Y, sample_weight=2.0**-60 * w)
-    other = joint_lack_of_fit(light, StackedInformation.of(light, stacked), 2.0**-60 * noise, rng=rng(seed))
-    for name in ("p_value", "leverage", "influence"):
+    other = lack_of_fit(light, StackedInformation.of(light, stacked), 90, rng=rng(seed))
+    for name in ("p_value", "leverage", "influence", "pull"):
         assert getattr(other, name) == pytest.approx(getattr(one, name), rel=1e-9), name
     np.testing.assert_allclose(other.limits, one.limits, rtol=1e-9)
     np.testing.assert_allclose(other.shifts, one.shifts, atol=1e-9 * np.abs(one.shifts).max())
@@ -193,15 +193,15 @@ def test_the_size_of_all_weights_together_says_nothing(seed):
 def test_what_is_left_of_columns_off_the_jacobian(activation, linear, seed):
     """The least ‖ψ ⊗ e_o‖² of the outputs, by projection; beside a linear part nothing of inputs and the constant."""
     X, _, w, rows, information = problem(activation, linear, "none", seed)
-    stacked, (n, m), root = information.stacked, (90, 2), np.sqrt(w)
+    stacked, (n, m), root = information.gauge, (90, 2), np.sqrt(w)
     rng = np.random.default_rng(seed)
     units = [Network(rng.normal(size=(3, k)), np.ones(k), rng.normal(size=k), 0.0, activation) for k in (4, 1, 1)]
-    columns = StructureColumns.of(information, rows.fold(StackedProducts(stacked, tuple(units))), np.eye(2))
-    J = (root[:, None, None] * np.asarray(stacked.jacobian(X)[0])).reshape(n * m, -1)
+    columns = _Columns.of(rows, FitProducts(information, tuple(units), 3), 90.0)
+    J = (root[:, None, None] * np.asarray(stacked.linearized(X)[0])).reshape(n * m, -1)
     left, sizes, _ = np.linalg.svd(J / np.linalg.norm(J, axis=0), full_matrices=False)
     Q = left[:, sizes > 1e-6 * sizes[0]]
     V = np.hstack([units[0].activation(X @ units[0].W + units[0].b), np.ones((n, 1)), X])
     planted = np.array([np.kron((root * v)[:, None], np.eye(m)) for v in V.T])
     expected = ((planted - Q @ (Q.T @ planted)) ** 2).sum(axis=1).min(axis=1)
-    np.testing.assert_allclose(columns.off(np.arange(8)), expected, rtol=1e-6, atol=1e-9 * (w @ V**2).max())
+    np.testing.assert_allclose(columns.left, expected, rtol=1e-6, atol=1e-9 * (w @ V**2).max())
     assert (expected[4:] < 1e-9 * (w @ V**2).max()).tolist() == [True] + 3 * [linear]
