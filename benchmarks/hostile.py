@@ -6,7 +6,8 @@
 Every case is one certificate, asked without the truth and judged with it. It is false when
     EXACT          a unit differs from its counterpart in the truth by more than its stated precision, or held-out agreement
                    is claimed more often than it holds;
-    STATISTICAL    a unit is outside its region, or a unit of the truth above the detection limit is missing.
+    STATISTICAL    a unit is outside its region, the wider one where the truth has more units than the class or the errors
+                   another mean than zero, or a unit of the truth above the detection limit is missing.
 Where the truth is no network of the same φ, a certificate is false when the two functions differ: at all (EXACT), or in root
 mean square by more than the detection limit (STATISTICAL), on more inputs than n rows may have missed, a share ln(10⁴)/n.
 Units that are certified beside others are judged alike. A case is easy where a right network has rows to spare: such
@@ -60,7 +61,7 @@ def _judge_units(truth: Network, case: Case, certificate: Certificate) -> str | 
     """All units of a network are claimed."""
     if not truth.a.any() or truth.n_units < case.network.n_units:
         return "a unit is claimed that the truth does not have"
-    inside, partner = certificate.locate(truth)
+    inside, partner = located(certificate, truth, centred=case.centred)
     if not inside.all() and truth.n_units > case.network.n_units:
         if certificate.status is Status.EXACT:
             return _judge_agreement(case, certificate)
@@ -77,7 +78,7 @@ def _judge_units(truth: Network, case: Case, certificate: Certificate) -> str | 
 def _judge_some(truth: Network, case: Case, certificate: Certificate) -> str | None:
     """Units that are certified beside others that are not; a truth of more units than the class has is outside of it."""
     claim = claimed(certificate)
-    inside = claim.locate(truth)[0]
+    inside = located(claim, truth, centred=case.centred)[0]
     width = certificate.evidence.width
     if width is not None and truth.n_units > width and certificate.detection_limit is None and not inside.all():
         return _judge_agreement(case, certificate)
@@ -87,23 +88,31 @@ def _judge_some(truth: Network, case: Case, certificate: Certificate) -> str | N
     return f"units {wrong}, certified beside others, are not where they are said to be" if wrong else None
 
 
+def located(claim: Certificate, truth: Network, *, centred: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """`Certificate.locate`: a truth of more units than the class has may lie in the wider regions, for units that rows do not
+    show, and one whose errors have another mean than zero."""
+    width = claim.evidence.width or claim.network.n_units
+    return claim.locate(truth, wide=truth.n_units > width or not centred)
+
+
 def claimed(certificate: Certificate) -> Certificate:
     """The same with nothing in the way of units that are not certified: they have no place, and take none."""
     assert certificate.precision is not None
     unknown = np.setdiff1d(np.arange(certificate.network.n_units), certificate.certified_units)
-    precision, regions = certificate.precision.copy(), certificate.wide_regions
+    precision = certificate.precision.copy()
     precision[unknown] = np.nan
-    if regions is not None:
-        regions = regions.copy()
-        regions[:, unknown] = np.nan
-    return replace(certificate, precision=precision, wide_regions=regions)
+    if certificate.regions is None or certificate.wide_regions is None:
+        return replace(certificate, precision=precision)
+    regions, wide = certificate.regions.copy(), certificate.wide_regions.copy()
+    regions[:, unknown], wide[:, unknown] = np.nan, np.nan
+    return replace(certificate, precision=precision, regions=regions, wide_regions=wide)
 
 
 def _judge_joint(truth: Network, certificate: Certificate) -> str | None:
     """Several outputs or a linear part: the nearest unit of the truth, reflected where that is a symmetry."""
     assert certificate.precision is not None
     if certificate.wide_regions is not None:
-        inside = claimed(certificate).locate(truth)[0]
+        inside = located(claimed(certificate), truth)[0]
         wrong = [i for i in certificate.certified_units if not inside[i]]
         return f"units {wrong} are not where they are said to be" if wrong else None
     theirs = [*_normal_units(truth)]

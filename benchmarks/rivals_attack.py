@@ -28,7 +28,7 @@ from contextlib import nullcontext
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.hostile import claimed
+from benchmarks.hostile import claimed, located
 from benchmarks.rivals_constructions import CONSTRUCTIONS, Instance
 from weightlift import Network
 from weightlift.certificate import Certificate, certify
@@ -79,7 +79,7 @@ def verdict(instance: Instance, net: Network, certificate: Certificate) -> str:
     if truth.a.ndim == 1 and truth.V is None:
         narrow = minimal(truth, tol=1e-14)  # which may reflect units, and move c
         truth = narrow if certificate.offset or not narrow.c else truth
-    if known and not claimed(certificate).locate(truth)[0][known].all():
+    if known and not located(claimed(certificate), truth)[0][known].all():
         width = certificate.evidence.width
         return "assumed" if width is not None and truth.n_units > width else "FALSE"  # "at most", in the headline
     return "right" if certificate else "refused"

@@ -362,6 +362,34 @@ def split(rng: np.random.Generator) -> Instance:
     return Instance(X, (truth, fit), "noisy", {"bias": bias}, noise=noise)
 
 
+def two_for_one(rng: np.random.Generator) -> Instance:
+    """Two units at any angle, of one sign or of two, for one of the fit: on clusters and beside little noise or much the rows
+    may tell them from one or not."""
+    activation = str(rng.choice(["relu", "tanh", "squared_relu", "softplus", "leaky_relu", "sigmoid"]))
+    d, k, bias = int(rng.integers(2, 5)), int(rng.integers(1, 4)), bool(rng.integers(2))
+    W, a, b = rng.standard_normal((d, k)), rng.choice([-1.0, 1.0], k), 0.5 * rng.standard_normal(k) * bias
+    own = Network(W, a, b, 0.0, activation)
+    X = rng.standard_normal((60 * (d + 2) * k, d))
+    if rng.integers(2):
+        centres = 1.5 * rng.standard_normal((int(rng.integers(2, 9)), d))
+        X = centres[rng.integers(len(centres), size=len(X))] + 10 ** rng.uniform(-3, -0.5) * X
+    angle, share = np.deg2rad(10 ** rng.uniform(-1.5, 1.4)), rng.uniform(-1.0, 0.9)
+    across = rng.standard_normal(d)
+    across -= (across @ W[:, 0]) / (W[:, 0] @ W[:, 0]) * W[:, 0]
+    across *= np.linalg.norm(W[:, 0]) / np.linalg.norm(across)
+    tilts = np.tan(angle) * np.array([-share, 1.0 - share])  # first-order terms cancel, and the fit is near `own`
+    pair = W[:, :1] + across[:, None] * tilts
+    truth = Network(
+        np.hstack([pair, W[:, 1:]]),
+        np.append(a[0] * np.array([1.0 - share, share]), a[1:]),
+        np.append(b[0] * np.ones(2) + bias * 0.5 * tilts, b[1:]),
+        0.0,
+        activation,
+    )
+    noise = 10 ** rng.uniform(-6, -1) * truth.predict(X).std() * rng.standard_normal(len(X))
+    return Instance(X, (truth, *minima(truth, X, noise, [own], bias)), "noisy", {"bias": bias}, noise=noise)
+
+
 def zero_set(rng: np.random.Generator) -> Instance:
     """Rows chosen where two networks agree: no check of the rows can see it."""
     d, k = 3, 2
@@ -733,6 +761,7 @@ CONSTRUCTIONS: dict[str, Callable[[np.random.Generator], Instance]] = {
         spare_outputs,
         held_out_copies,
         split,
+        two_for_one,
         zero_set,
         one_unit_more,
         offset_withheld,

@@ -24,7 +24,7 @@ def outliers(rng: np.random.Generator, fit: Fit) -> Case:
         X = X.copy()
         X[rows] *= 10 ** rng.uniform(0, 3)
     start = truth if rng.integers(2) else fit(X, y, shape.k, shape.activation, shape.bias, shape.offset, rng=rng)
-    return case(X, y, refined(X, y, start, shape.bias, shape.offset), truth, shape)
+    return case(X, y, refined(X, y, start, shape.bias, shape.offset), truth, shape, centred=False)
 
 
 def rank_deficient(rng: np.random.Generator, fit: Fit) -> Case:
@@ -117,7 +117,7 @@ def rounded_target(rng: np.random.Generator, fit: Fit) -> Case:
     clean = truth.predict(X)
     digits = int(rng.integers(0, 8))
     y = clean.astype(np.float32).astype(float) if digits == 7 else np.round(clean, digits)
-    return case(X, y, refined(X, y, truth, shape.bias, shape.offset), truth, shape)
+    return case(X, y, refined(X, y, truth, shape.bias, shape.offset), truth, shape, centred=False)
 
 
 def float32_data(rng: np.random.Generator, fit: Fit) -> Case:

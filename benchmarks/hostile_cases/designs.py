@@ -201,7 +201,7 @@ def quantised_targets(rng: np.random.Generator, fit: Fit) -> Case:
         low, high = np.quantile(y, [share := rng.uniform(0, 0.05), 1 - share])
         y = np.clip(y, low, high)
     start = truth if rng.integers(2) else fit(X, y, shape.k, shape.activation, shape.bias, shape.offset, rng=rng)
-    return case(X, y, refined(X, y, start, shape.bias, shape.offset), truth, shape)
+    return case(X, y, refined(X, y, start, shape.bias, shape.offset), truth, shape, centred=False)
 
 
 def spurious_other_noise(rng: np.random.Generator, fit: Fit) -> Case:

@@ -42,6 +42,7 @@ class Case:
     heldout: tuple[np.ndarray, np.ndarray] | None = None
     easy: bool = False
     forbidden: bool = False  # may never be certified, right or wrong
+    centred: bool = True  # errors have mean zero given x, as a noisy certificate supposes; rounding and outliers have not
     reflected: bool = False  # the network's function is the truth's with other units: EXACT would be false
 
 

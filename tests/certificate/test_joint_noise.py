@@ -63,12 +63,13 @@ def test_chance_pays_for_every_pattern_of_sides():
 
 
 def test_a_split_widens_a_region_by_its_relative_size():
-    """A twin would have moved the unit by half of its length: everything within half of (w, b) and of a is inside then."""
+    """A twin would have moved the unit by an eighth of its length, so between two angles by half: everything within half of
+    (w, b) and of a is inside then."""
     net = wl.Network([[6.0, 1.0], [8.0, 0.0]], [[0.06, 0.08], [1.0, 1.0]], [0.0, 0.3], [0.0, 0.0], "tanh")
     stacked = Stacked.of(net, Model())
     at, q = stacked.coordinates(0), stacked.inputs
     splits = np.zeros((stacked.full, 2, 1))
-    splits[at[q], 0, 0] = 0.05
+    splits[at[0], 0, 0] = 1.25
     fit = LackOfFit(0.5, np.ones(2), np.zeros((stacked.full, 0)), splits, 0.1, 0.1, 0.0, 0.0, np.eye(1))
     region = _wide(stacked, 0, 1e-12 * np.eye(len(at)), fit)
     for place, length in ((0, 10.0), (q, 0.1)):
@@ -76,6 +77,18 @@ def test_a_split_widens_a_region_by_its_relative_size():
         v[place] = 0.49 * length
         assert v @ np.linalg.solve(region, v) <= 1.0
         assert (4 * v) @ np.linalg.solve(region, 4 * v) > 1.0
+
+
+def test_the_outputs_of_a_unit_that_may_be_two_are_open_and_across_it_what_is_unseen():
+    """The sum of any output weights up to the unit's own, and of a ball of four times what a probe moves (w, b)."""
+    net = wl.Network([[6.0, 1.0], [8.0, 0.0]], [[0.06, 0.08], [1.0, 1.0]], [0.0, 0.3], [0.0, 0.0], "tanh")
+    stacked = Stacked.of(net, Model())
+    at, splits = stacked.coordinates(0), np.zeros((stacked.full, 2, 1))
+    splits[at[:2], 0, 0], splits[at[3], 0, 0] = 0.3 * np.array([-0.8, 0.6]), 0.09
+    fit = JointLackOfFit(0.5, np.ones(2), np.zeros((stacked.full, 0)), splits, 0.1, 0.1, np.eye(1))
+    region = _wide(stacked, 0, 1e-12 * np.eye(len(at)), fit)
+    ball, whole = np.array([1.2, 1.2, 1.2, 0.012, 0.012]) ** 2, np.array([0.0, 0.0, 0.0, 0.01, 0.01])
+    np.testing.assert_allclose(region, 2 * np.diag(ball + whole), atol=1e-4)
 
 
 def beside(activation, m, seed):
@@ -250,4 +263,5 @@ def test_twins_of_other_units_and_further_units_count_as_they_are():
     fit = LackOfFit(0.5, np.ones(2), shifts, splits, 0.1, 0.1, 0.0, 0.0, np.eye(1))
     region = _wide(stacked, 0, 1e-10 * np.eye(len(at)), fit)
     np.testing.assert_allclose(np.sqrt(np.diagonal(region))[:3], [0.5, 0.3, 0.2], rtol=1e-3)
-    assert np.abs(region[3:]).max() < 1e-3
+    np.testing.assert_allclose(region[3:, 3:], 0.02 * np.eye(2), rtol=1e-3, atol=1e-6)  # either of two may have any up to |a|
+    assert np.abs(region[3:, :3]).max() < 1e-3

@@ -67,6 +67,8 @@ def test_contrasts_of_several_outputs_row_by_row(m):
         along = w * np.einsum("nm,nm->n", rival.predict(X) - own.predict(X), theirs)
         expected = (w * (theirs**2).sum(axis=1)).sum(), along.sum(), (along**2).sum()
         np.testing.assert_allclose([float(v[s]) for v in found], expected, rtol=1e-12)
+        (block,) = wl.samples.open(X, Y, sample_weight=w).blocks(50)
+        np.testing.assert_allclose(JointContrast(own, tuple(rivals)).some(np.array([s])).terms(block)[:, 0], along, rtol=1e-12)
 
 
 @pytest.mark.parametrize("bias", [False, True])
@@ -190,7 +192,7 @@ def test_proposals_and_the_combination_of_outputs_that_is_searched(monkeypatch, 
 @pytest.mark.parametrize(("activation", "linear"), [("tanh", False), ("relu", True)])
 def test_rivals_that_stay_are_those_below_the_margin(limits, activation, linear, seed):
     """Without steps, A, V and c by least squares: Σ w ‖r/s‖² up to the network's own and the margin stays, or a contrast within
-    its own chance; of those within twenty margins after the race, and the racers that begin nearest."""
+    its own chance [rivals.trial.Bar]; of those within twenty margins after the race, and the racers that begin nearest."""
     case, rng = case_of(activation, 2, seed, linear=linear), np.random.default_rng(seed)
     limits("weightlift.certificate.joint_statistical", race=0, refit=0, racers=9)
     net, (block,) = case.form.stacked.network, case.form.rows.blocks(150)
@@ -209,7 +211,9 @@ def test_rivals_that_stay_are_those_below_the_margin(limits, activation, linear,
         layers.append(Hidden(W[:, None], net.b[None], net.activation))
         squares.append(((root * (there - block.y)) ** 2).sum())
         along = (root**2 * (there - net.predict(block.X)) * (there - block.y)).sum(axis=1)
-        stay.append(along.sum() ** 2 <= case.odds * (along**2).sum())
+        rates = np.exp2(np.linspace(-20, 20, 2001))[:, None] / max(np.abs(along).max(), 1e-300)
+        cumulants = np.sum(np.logaddexp(rates * along, -rates * along) - np.log(2.0), axis=1) - rates[:, 0] * along.sum()
+        stay.append(min(cumulants.min(), 0.0) > -0.5 * case.odds)
     squares, stay = np.array(squares), np.array(stay)
     racers = np.isin(np.arange(11), np.argsort(squares)[:9])
     order = rng.permutation(11)

@@ -34,6 +34,7 @@ from weightlift.certificate.precision import OtherSides, UnitRegions
 from weightlift.certificate.significance import chance, odds
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
+from weightlift.refinement.gauss_newton import gauss_newton
 
 
 def test_the_region_covers_what_an_unseen_unit_moves(seed: int) -> None:
@@ -116,14 +117,14 @@ def test_a_weight_by_itself_has_the_interval_of_its_variance(activation: str, se
 
 
 def test_a_split_widens_a_region_by_its_relative_size() -> None:
-    """A twin would have moved the unit by half of its length: everything within half of (w, b) and of a is inside then; what
-    the twins of other units move counts as it is."""
+    """A twin would have moved the unit by an eighth of its length, so between two angles by half: everything within half of
+    (w, b) and of a is inside then; what the twins of other units move counts as it is."""
     net = Network([[6.0, 1.0], [8.0, 0.0]], [0.1, 1.0], [0.0, 0.3], 0.0, "tanh")
     gauge = Gauge.of(net, bias=True, offset=False)
     np.testing.assert_allclose(_scale(gauge, 0), [10.0, 10.0, 10.0, 0.1])
     at, p = gauge.coordinates(0), gauge.size
     splits = np.zeros((p, 2, 1))
-    splits[at[3], 0, 0] = 0.05
+    splits[at[0], 0, 0] = 1.25
     numbers = LackOfFit(0.5, np.ones(1), np.zeros((p, 0)), splits, 0.1, 0.1, 0.0, 0.0, np.eye(1))
     region = _wide(gauge, 0, 1e-12 * np.eye(4), numbers)
     for place, length in ((0, 10.0), (3, 0.1)):
@@ -137,6 +138,51 @@ def test_a_split_widens_a_region_by_its_relative_size() -> None:
     region = _wide(gauge, 0, 1e-6 * np.eye(4), numbers)
     assert np.sqrt(region[1, 1]) == pytest.approx(0.3, rel=0.02)
     assert np.sqrt(region[0, 0]) < 0.1
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu", "squared_relu"])
+@pytest.mark.parametrize("share", [0.4, -0.8])
+def test_either_of_two_units_that_act_as_one_lies_in_the_wide_region(activation: str, share: float, seed: int) -> None:
+    """A hundredth of a degree apart they are one unit to noise of 1e-6: what it has of either's size the rows do not show."""
+    rng = np.random.default_rng([seed, 11])
+    W, across = rng.standard_normal((3, 2)), rng.standard_normal(3)
+    tilts, turned = 2e-4 * np.array([-share, 1.0 - share]), across - W[:, 0] * (across @ W[:, 0]) / (W[:, 0] @ W[:, 0])
+    pair, a = W[:, :1] + across[:, None] * tilts, np.array([1.0 - share, share, -1.0])
+    truth = Network(np.hstack([pair, W[:, 1:]]), a, None, 0.0, activation)
+    X = rng.standard_normal((400, 3))
+    y = truth.predict(X)
+    y = y + 1e-6 * y.std() * rng.standard_normal(400)
+    fit = gauss_newton(samples.open(X, y), Network(W, [1.0, -1.0], None, 0.0, activation), free="W", tol=1e-12).network
+    if activation == "tanh":
+        fit = gauss_newton(samples.open(X, y), fit, free="Wa", tol=1e-12).network
+    certificate = certify(fit, X, y, bias=False)
+    assert certificate
+    assert not certificate.locate(truth, wide=False)[0][0]
+    for which in ([0, 2], [1, 2]):
+        part = Network(truth.W[:, which], truth.a[which], None, 0.0, activation)
+        inside = certificate.locate(part)[0]
+        assert inside[1]
+        assert inside[0] or part.a[0] < 0.0  # of the two the one with the sign of both together
+        far = replace(part, W=part.W + 0.5 * turned[:, None] * [[1.0, 0.0]])
+        assert not certificate.locate(far)[0][0]
+
+
+def test_the_size_of_a_unit_that_may_be_two_is_open_and_across_it_what_is_unseen() -> None:
+    """The sum of the unit itself, along which either of two may lie, and of a ball of four times what a probe moves across."""
+    for activation, along in (("tanh", [0.0, 0.0, 0.0, 1.0]), ("relu", [0.6, 0.8, 0.0])):
+        net = Network([[6.0, 1.0], [8.0, 0.0]], [1.0, 1.0], [0.0, 0.3], 0.0, activation)
+        gauge = Gauge.of(net, bias=True, offset=False)
+        at, p = gauge.coordinates(0), gauge.size
+        scale, u = _scale(gauge, 0), np.array(along)
+        v = np.append([-0.8, 0.6, 0.0], np.zeros(len(u) - 3))
+        splits = np.zeros((p, 2, 2))
+        splits[at, 0] = (scale * [0.04 * u + 0.03 * v, 0.9 * u + 0.02 * v]).T
+        fit = LackOfFit(0.5, 1.0, np.zeros((p, 0)), splits, 0.1, 0.1, 0.0, np.eye(1))
+        region = _wide(gauge, 0, 1e-12 * np.eye(len(at)), fit) / np.outer(scale, scale)
+        np.testing.assert_allclose(region, 2 * (0.12**2 * np.eye(len(u)) + np.outer(u, u)), atol=1e-4)
+        for angle in np.linspace(0.0, 2.0 * np.pi, 17):
+            rim = u + 0.12 * (np.cos(angle) * v + np.sin(angle) * np.eye(len(u))[2])
+            assert rim @ np.linalg.solve(region, rim) <= 1.0
 
 
 def test_statements_at_their_limits() -> None:

@@ -8,7 +8,7 @@ import pytest
 import weightlift as wl
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
-from weightlift.rivals.equations import random_units, spare_equations
+from weightlift.rivals.equations import random_units, shown_equations, spare_equations
 
 
 def spared(net: wl.Network, X: np.ndarray, bias: bool, seed: int) -> bool:
@@ -95,3 +95,24 @@ def test_random_units_have_the_sizes_of_the_networks(bias: bool, seed: int) -> N
         assert gaps.max() < 1e-9 * np.abs(own).max()
     else:
         assert not units.b.any()
+
+
+@pytest.mark.parametrize("activation", ["softplus", "tanh"])
+def test_noise_hides_equations(activation: str, seed: int) -> None:
+    """In seven tight clusters noise leaves seven equations for two units of two inputs; spread rows are enough for them, as are
+    the clusters without noise, and with a unit's whole size as the margin none are."""
+    rng = np.random.default_rng(seed)
+    net = wl.Network(rng.standard_normal((2, 2)), [1.0, -1.0], [0.3, 0.5], activation=activation)
+    centres = 2.0 * rng.standard_normal((7, 2))
+    clusters = centres[rng.integers(7, size=210)] + 1e-4 * rng.standard_normal((210, 2))
+    for X, margin, enough in (
+        (clusters, 30 * 1e-2**2, False),
+        (rng.standard_normal((210, 2)), 30 * 1e-2**2, True),
+        (clusters, 30 * 1e-10**2, True),
+        (rng.standard_normal((210, 2)), 1e3 * 210, False),
+    ):
+        rows = wl.samples.open(X, net.predict(X))
+        information = Information.of(rows, Gauge.of(net, bias=True, offset=False))
+        found = shown_equations(rows, information, margin, rng=np.random.default_rng(seed))
+        assert (found is None) is enough
+        assert enough or (found is not None and found.number <= information.gauge.size + 1 < found.limit)

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
 from scipy.stats import norm
 from tests.rivals.instances import ONE, TWO, clustered, exchangeable
 
@@ -22,6 +23,8 @@ from weightlift.risk import Students
 from weightlift.rivals.limits import LIMITS
 from weightlift.rivals.trial import (
     Bar,
+    Cumulants,
+    OwnContrast,
     after_a_step,
     agree,
     below,
@@ -155,7 +158,9 @@ def test_proposals_go_on_as_far_as_they_may_be_rivals(
     order, dropped = rng.permutation(12), (2, 0)
     monkeypatch.setattr("weightlift.rivals.trial.after_a_step", step)
     monkeypatch.setattr("weightlift.rivals.trial.refitted", refit)
-    monkeypatch.setattr("weightlift.rivals.trial.stay", lambda *arguments: np.ones(len(arguments[2]), dtype=bool))
+    monkeypatch.setattr(
+        "weightlift.rivals.trial.stay", lambda _, found, *bar: (None, np.ones(found.rivals.shape[1], dtype=bool))
+    )
     found = below(source, gauge, [((i,), name) for i, name in enumerate(names)], Bar(ceiling, 0.0, few))
     assert some_rows == 4000 or abs(some_rows - 1000 * few) < 5 * np.sqrt(1000 * few)
     part = source if some_rows == 4000 else source.split(few / 4, 1 - few / 4, seed=0)[0]
@@ -248,28 +253,67 @@ def test_a_rival_that_is_near_on_all_rows_is_within_reach_on_some(seed: int) -> 
     assert far > reach_of_some(own, own + margin, n, share * n)
 
 
+def exponent(terms: np.ndarray) -> float:
+    """min_t Σ ln cosh(t u) − t Σ u."""
+    found = minimize_scalar(
+        lambda t: np.sum(np.logaddexp(t * terms, -t * terms) - np.log(2.0)) - t * terms.sum(),
+        bounds=(0.0, 1e3 / np.abs(terms).max()),
+        method="bounded",
+        options={"xatol": 1e-9},
+    )
+    return float(found.fun)
+
+
 def test_what_refutes_a_rival_row_by_row(seed: int) -> None:
+    """Chernoff's exponent, on a grid of rates whose ratio √2 loses 2 % of it at most; and beyond Hoeffding's."""
     rng = np.random.default_rng(seed)
     own, rival = (wl.Network(rng.standard_normal((3, 2)), [1.0, -1.0], [0.3, -0.2]) for _ in range(2))
     X, w = rng.standard_normal((60, 3)), rng.uniform(0.5, 2.0, 60)
-    y = rival.predict(X) + 0.3 * rng.standard_normal(60)
+    y = own.predict(X) + 0.3 * rng.standard_normal(60)
     theirs, ours = rival.predict(X) - y, own.predict(X) - y
     terms = w * (theirs - ours) * theirs
-    odds, square = terms.sum() ** 2 / (terms**2).sum(), (w * theirs**2).sum()
+    square, hoeffding = (w * theirs**2).sum(), 0.5 * terms.sum() ** 2 / (terms**2).sum()
+    odds = -2.0 * exponent(terms)
+    assert odds > 2.02 * hoeffding
     source = samples.open(X, y, sample_weight=w)
-    for bar, stays in [
-        (Bar(0.999 * square), False),
-        (Bar(1.001 * square), True),
-        (Bar(0.0, 0.999 * odds), False),
-        (Bar(0.0, 1.001 * odds), True),
+    for ceiling, allowed, stays in [
+        (0.999 * square, 0.0, False),
+        (1.001 * square, 0.0, True),
+        (0.0, 0.98 * odds, False),
+        (0.0, 1.001 * odds, True),
     ]:
-        assert stay(source, own, [own, rival], bar).tolist()[1] is stays
+        squares, found = stay(source, OwnContrast(own, Students.of(own, rival)), ceiling, allowed)
+        assert squares[1] == pytest.approx(square, rel=1e-9)
+        assert found.tolist() == [True, stays]
+
+
+def test_cumulants_of_rivals_row_by_row(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    nets = [wl.Network(rng.standard_normal((3, 2)), rng.standard_normal(2), [0.3, -0.2], activation="tanh") for _ in range(4)]
+    X, y, w = rng.standard_normal((20, 3)), rng.standard_normal(20), rng.uniform(0.5, 2.0, 20)
+    contrast = OwnContrast(nets[0], Students.of(*nets[1:])).some(np.array([2, 0]))
+    rates = np.array([[0.3, 1.0, 40.0], [0.1, 2.0, 900.0]])
+    (found,) = samples.open(X, y, sample_weight=w).fold(Cumulants(contrast, rates))
+    for rival, t, row in zip((nets[3], nets[1]), rates, found, strict=True):
+        r = rival.predict(X) - y
+        u = w * (r - (nets[0].predict(X) - y)) * r
+        expected = [np.sum(np.logaddexp(v * u, -v * u) - np.log(2.0)) for v in t]
+        np.testing.assert_allclose(row, expected, rtol=1e-10)
+
+
+def test_no_signs_are_likelier_than_the_bound() -> None:
+    """All signs of eleven errors: the share of those with Σ ± u as large as Σ u is at most exp(min_t …)."""
+    for seed in range(5):
+        u = np.random.default_rng(seed).standard_normal(11) ** 3
+        u[np.argsort(np.abs(u))[3:]] = np.abs(u[np.argsort(np.abs(u))[3:]])
+        signs = 1 - 2 * (np.arange(2**11)[:, None] >> np.arange(11) & 1)
+        assert np.mean(signs @ np.abs(u) >= u.sum() - 1e-12) <= np.exp(exponent(u))
 
 
 @pytest.mark.parametrize("few", [12, 2000])
 def test_the_truth_is_refuted_as_seldom_as_promised(few: int, seed: int) -> None:
-    """A rival that is the truth, its errors on few rows or many: beyond the odds of 4 with probability 2 exp(−2) at most,
-    and never where there are fewer rows than the odds."""
+    """A rival that is the truth, its errors on few rows or many: beyond the odds of 4 with probability exp(−2) at most, and
+    never where there are fewer rows than odds/2 ln 2."""
     rng = np.random.default_rng(seed)
     n, trials = 2000, 400
     own, truth = (wl.Network(rng.standard_normal((2, 1)), [1.0]) for _ in range(2))
@@ -278,10 +322,10 @@ def test_the_truth_is_refuted_as_seldom_as_promised(few: int, seed: int) -> None
     for _ in range(trials):
         errors = np.zeros(n)
         errors[:few] = rng.standard_normal(few)
-        source = samples.open(X, truth.predict(X) + errors)
-        refuted += int(not stay(source, own, [truth], Bar(-1.0, 4.0))[0])
-        assert few > 13 or stay(source, own, [truth], Bar(-1.0, 13.0))[0]
-    assert refuted <= trials * (2 * np.exp(-2.0) + 0.06)
+        source, contrast = samples.open(X, truth.predict(X) + errors), OwnContrast(own, Students.of(truth))
+        refuted += int(not stay(source, contrast, -1.0, 4.0)[1][0])
+        assert few > 13 or stay(source, contrast, -1.0, 2.0 * np.log(2.0) * few * 1.001)[1][0]
+    assert refuted <= trials * (np.exp(-2.0) + 0.06)
 
 
 def test_units_that_few_rows_show_do_not_refute_a_reflected_network() -> None:

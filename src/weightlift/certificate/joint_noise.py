@@ -24,7 +24,7 @@ from weightlift.certificate.joint_standard import StandardForm, relative_size
 from weightlift.certificate.lack_of_fit import LackOfFit, lack_of_fit
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.minimum import minimum
-from weightlift.certificate.noise import _fisher, _independent, _precision, enclosing, structure
+from weightlift.certificate.noise import BETWEEN, _fisher, _independent, _precision, enclosing, structure
 from weightlift.certificate.precision import UnitRegions, on_sides
 from weightlift.certificate.significance import TINY, differences, odds, wald
 from weightlift.certificate.statement import Kind, Statement, Topic, named
@@ -168,7 +168,8 @@ def _wide(stacked: Stacked, i: int, region: np.ndarray, fit: LackOfFit) -> np.nd
     at, q = stacked.coordinates(i), stacked.inputs
     lengths = np.linalg.norm(stacked.hidden[:, i]), np.linalg.norm(stacked.network.A[i])
     scale = np.repeat(lengths, (q, len(at) - q))
-    own = fit.splits[at, i]
-    size = float(np.max(np.linalg.norm(own / scale[:, None], axis=0), initial=0.0))
+    size = BETWEEN * float(np.max(np.linalg.norm(fit.splits[at[:q], i], axis=0), initial=0.0)) / lengths[0]
     others = np.delete(fit.splits[at], i, axis=1).reshape(len(at), -1)
-    return enclosing(region, np.hstack([fit.shifts[at], others]), np.diag((size * scale) ** 2))
+    any_outputs = np.arange(len(at)) >= q  # either of two that are one may have any output weights
+    both = 2.0 * np.diag((any_outputs + size**2) * scale**2)
+    return enclosing(region, np.hstack([fit.shifts[at], others]), both)

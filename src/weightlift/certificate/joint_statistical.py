@@ -22,13 +22,14 @@ from weightlift.certificate.status import Certificate
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.rows import double
 from weightlift.evidence.stacked import Stacked
-from weightlift.namespaces import array_namespace, as_like, to_numpy
+from weightlift.namespaces import Array, array_namespace, as_like
 from weightlift.network import Network
 from weightlift.refinement.variable_projection import Hidden, Model, variable_projection
 from weightlift.rivals import Bar, Finding, Outcome, examine_noisy, examine_uncounted
 from weightlift.rivals.cells import some_inputs
 from weightlift.rivals.discrete import discrete_columns
 from weightlift.rivals.reflected import _nearest
+from weightlift.rivals.trial import stay
 from weightlift.samples import Block, Samples, Sums
 
 
@@ -136,7 +137,7 @@ class NoisyCase:
         itself = Hidden.of(self.form.stacked.network)
         start = _together([itself, *proposals])
         first = variable_projection(some, start, model, iterations=0)
-        chosen = np.argsort(first.risks[1:], kind="stable")[:LIMITS.racers] + 1
+        chosen = np.argsort(first.risks[1:], kind="stable")[: LIMITS.racers] + 1
         racers = start.take(np.append(0, chosen))
         fit = variable_projection(some, racers, model, iterations=LIMITS.race, unit=unit, damping=1e-3)
         near = np.flatnonzero(2 * some.total * (fit.risks[1:] - fit.risks[0]) <= LIMITS.reach * margin) + 1
@@ -144,9 +145,9 @@ class NoisyCase:
             return []
         fit = variable_projection(rows, fit.hidden.take(near), model, iterations=LIMITS.refit, unit=unit, damping=1e-4)
         found = [fit.network_of(s) for s in range(len(near))]
-        squares, along, variances = (to_numpy(v) for v in rows.fold(JointContrast(self.form.stacked.network, tuple(found))))
-        stay = (squares <= self.form.information.rss + margin) | (along**2 <= self.odds * variances)
-        return [(float(squares[s]), Stacked.of(self.form.back(found[s]), model).network) for s in np.flatnonzero(stay)]
+        contrast = JointContrast(self.form.stacked.network, tuple(found))
+        squares, stays = stay(rows, contrast, self.form.information.rss + margin, self.odds)
+        return [(float(squares[s]), Stacked.of(self.form.back(found[s]), model).network) for s in np.flatnonzero(stays)]
 
     def _located(self, claim: Certificate, rival: Network) -> np.ndarray:
         as_raw = replace(rival, a=rival.a[:, 0], c=float(rival.c[0]), V=None if rival.V is None else rival.V[:, 0])
@@ -184,17 +185,24 @@ class JointContrast:
         return 3 * self.network.n_units + (len(self.rivals) + 4) * self.network.n_outputs
 
     def __call__(self, block: Block) -> Sums:
+        squares, terms = self._residuals(block)
+        xp = array_namespace(terms)
+        return xp.sum(squares, axis=0), xp.sum(terms, axis=0), xp.sum(terms * terms, axis=0)
+
+    def terms(self, block: Block) -> Array:
+        return self._residuals(block)[1]
+
+    def some(self, chosen: np.ndarray) -> JointContrast:
+        return replace(self, rivals=tuple(self.rivals[s] for s in chosen))
+
+    def _residuals(self, block: Block) -> tuple[Array, Array]:
+        """(m, S) w ‖r′‖² and w ⟨D, r′⟩."""
         X, y, w = double(block)
         xp = array_namespace(X)
         y = y[:, None] if y.ndim == 1 else y
-        own = self.network.predict(X) - y
-        sums = []
-        for rival in self.rivals:
-            theirs = rival.predict(X) - y
-            terms = w * xp.sum((theirs - own) * theirs, axis=1)
-            sums.append(xp.stack([xp.sum(w * xp.sum(theirs * theirs, axis=1)), xp.sum(terms), xp.sum(terms * terms)]))
-        table = xp.stack(sums)
-        return table[:, 0], table[:, 1], table[:, 2]
+        own, theirs = self.network.predict(X) - y, [rival.predict(X) - y for rival in self.rivals]
+        squares = [w * xp.sum(r * r, axis=1) for r in theirs]
+        return xp.stack(squares, axis=1), xp.stack([w * xp.sum((r - own) * r, axis=1) for r in theirs], axis=1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,7 +37,8 @@ from weightlift.namespaces import Array, array_namespace, as_like, matmul_transp
 from weightlift.network import Network
 from weightlift.samples import Block, Covariance, Samples, Sums
 
-ANGLES = np.deg2rad([4.0, 8.0, 12.0, 18.0, 26.0])  # of nearly parallel probes; arccos 0.9 is 26°
+DIRECTIONS = 5  # of nearly parallel probes of a unit, each at two angles
+ANGLES = np.deg2rad(26.0 / 4.0 ** np.arange(9, -1, -1))  # up to arccos 0.9, down to where noise of 1e-11 hides as large a unit
 RANK_TOLERANCE = 1e-6  # of ‖ψ‖² that is left off J: less is rounding
 
 
@@ -125,7 +126,8 @@ def choose_units(samples: Samples, gauge: Coordinates, rng: np.random.Generator)
     U = directions(8 * LIMITS.probes)
     apart = np.abs(U.T @ (own / length)).max(axis=1) < math.cos(ANGLES[-1])
     U = U[:, apart if apart.any() else slice(None)][:, : LIMITS.probes]
-    near = _near(own / length, directions(net.n_units * len(ANGLES)))
+    across = np.tile(directions(net.n_units * DIRECTIONS).reshape(-1, net.n_units, DIRECTIONS), len(ANGLES) // DIRECTIONS)
+    near = _near(own / length, across.reshape(len(across), -1))
     like = np.repeat(np.arange(net.n_units), len(ANGLES))
     W = root @ near * length[like]
     b = net.b[like] + mean @ (net.W[:, like] - W) if gauge.free.b else None

@@ -24,7 +24,7 @@ from scipy.special import fdtri
 
 from weightlift.certificate.breadth import breadth
 from weightlift.certificate.curvature import curvature
-from weightlift.certificate.lack_of_fit import LackOfFit, lack_of_fit
+from weightlift.certificate.lack_of_fit import ANGLES, LackOfFit, lack_of_fit
 from weightlift.certificate.limits import LIMITS
 from weightlift.certificate.minimum import distance_to_minimum, minimum
 from weightlift.certificate.precision import UnitRegions, on_sides
@@ -38,6 +38,7 @@ from weightlift.namespaces import to_numpy
 from weightlift.samples import Columns, Samples
 from weightlift.samples.columns import NO_NAMES
 
+BETWEEN = float(ANGLES[-1] / ANGLES[-2])
 UNBOUNDED = 1e100  # a shift that nothing limits; its square is finite. Where a probe moves nothing, ∞ · 0 is no shift
 
 
@@ -257,13 +258,24 @@ def _open_sizes(known: Information) -> np.ndarray:
 def _wide(gauge: Gauge, i: int, region: np.ndarray, fit: LackOfFit) -> np.ndarray:
     """A region that holds e + s for all e of the given one and all s that a unit which the rows do not show would add.
 
-    Nearly parallel probes are few, and their directions random: the longest of their shifts counts for all directions.
+    Two units that the fit took for one may be nearer to each other than any probe to the unit,
+
+        a φ(v) = (1 − s) a φ(v − s δ) + s a φ(v + (1 − s) δ) − s (1 − s) a φ″(z) ⟨δ, x⟩²/2 + …,
+
+    and at δ = 0 no row shows them. So of the size of either nothing is known but that it is the unit's own with the other's: it
+    may be none, or twice that. Across, s δ is what they move by; the farther apart they are, the smaller is the s that rows
+    hide. So between two angles it is at most the smaller one's share at the larger one. Probes are few, and their directions
+    random: the farthest of these shifts counts for all directions.
     """
     at, scale = gauge.coordinates(i), _scale(gauge, i)
     shifts, splits = (_bounded(v[at]) for v in (fit.shifts, fit.splits))
-    size = float(np.max(np.linalg.norm(splits[:, i] / scale[:, None], axis=0), initial=0.0))
+    along = gauge.unit(i)[0] / scale
+    along[: -1 if gauge.free.a else 0] = 0.0
+    own = splits[:, i] / scale[:, None]
+    size = BETWEEN * float(np.linalg.norm(own - np.outer(along, along @ own), axis=0).max(initial=0.0))
     others = np.delete(splits, i, axis=1).reshape(len(at), -1)
-    return enclosing(region, np.hstack([shifts, others]), np.diag((size * scale) ** 2))
+    both = 2.0 * np.diag(scale) @ (np.outer(along, along) + size**2 * np.eye(len(at))) @ np.diag(scale)  # of two sets' sum
+    return enclosing(region, np.hstack([shifts, others]), both)
 
 
 def _bounded(shifts: np.ndarray) -> np.ndarray:

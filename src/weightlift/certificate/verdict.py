@@ -65,6 +65,7 @@ from weightlift.network import Network
 from weightlift.refinement.variable_projection import Model, variable_projection
 from weightlift.risk import Risk, Students
 from weightlift.rivals import Bar, Finding, Outcome, examine, examine_noisy
+from weightlift.rivals.equations import shown_equations
 from weightlift.rivals.pieces import ratio as piece_ratio
 from weightlift.rivals.trial import refitted, squared_error
 from weightlift.samples import Samples
@@ -395,6 +396,8 @@ class _Part:
         margin = gain * fit.variance
         few = 1.0 if fit.fit is None else max(1.0, fit.fit.kurtosis / 3 + 1)
         findings, within = self._below(Bar(self.information.rss + margin, gain, few), claim, fit.regions)
+        hidden = shown_equations(self.samples, self.information, margin, rng=self.case.rng)
+        findings += () if hidden is None else (hidden,)
         if within > LIMITS.same_minimum:
             assert fit.relative is not None
             claim = claim._wider(1.0 + within, self.fewer.named(_minima(within, fit.relative)))

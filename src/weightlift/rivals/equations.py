@@ -19,7 +19,7 @@ import numpy as np
 
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
-from weightlift.evidence.rows import double
+from weightlift.evidence.rows import Agreement, double
 from weightlift.namespaces import array_namespace, as_like, matmul_transposed, to_numpy
 from weightlift.network import Network
 from weightlift.risk import Students
@@ -47,12 +47,38 @@ def spare_equations(samples: Samples, information: Information, *, rng: np.rando
     )
 
 
+def shown_equations(samples: Samples, information: Information, margin: float, *, rng: np.random.Generator) -> Finding | None:
+    """The same with noise: an equation counts if a unit as large as the network's largest would add the margin to Σ w r² in it.
+
+    margin  what chance may add to Σ w r²
+    """
+    gauge, X = information.gauge, some_inputs(samples)
+    largest = float(to_numpy(samples.fold(Agreement(gauge.network))[-1]).max()) / samples.total
+    spare = int(np.count_nonzero(largest * _off_range(samples, information, random_units(X, gauge, rng)) > margin))
+    if spare >= LIMITS.excluding:
+        return None
+    p = gauge.size
+    return Finding(
+        Outcome.UNEXAMINED,
+        f"Beside the noise the rows are {p + spare} equations for {p} parameters, however many they are: no others would show "
+        "another network. Give rows elsewhere.",
+        number=float(p + spare),
+        limit=float(p + LIMITS.excluding),
+    )
+
+
 def _spare(samples: Samples, information: Information, features: Network, flat: float) -> int:
+    sizes = _off_range(samples, information, features)
+    return int(np.count_nonzero(sizes > flat**2 * len(sizes)))
+
+
+def _off_range(samples: Samples, information: Information, features: Network) -> np.ndarray:
+    """(m,) eigenvalues of Σ w RᵀR, R what the features have off the range of J."""
     gauge = information.gauge
     cross, _ = (to_numpy(s) for s in samples.fold(Projected(gauge, features, np.zeros((gauge.size, LIMITS.features)))))
     undone = information.half_inverse @ (information.half_inverse.T @ cross)
     _, gram = (to_numpy(s) for s in samples.fold(Projected(gauge, features, undone)))
-    return int(np.count_nonzero(np.linalg.eigvalsh(gram) > flat**2 * len(gram)))
+    return np.asarray(np.linalg.eigvalsh(gram))
 
 
 def _spare_between(X: np.ndarray, gauge: Gauge, features: Network, rng: np.random.Generator) -> int:

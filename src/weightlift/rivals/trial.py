@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
 from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.rows import Agreement, double
-from weightlift.namespaces import array_namespace, as_like, solve, to_numpy
+from weightlift.namespaces import Array, array_namespace, as_like, solve, to_numpy
 from weightlift.network import Network
 from weightlift.refinement.gauss_newton import gauss_newton
 from weightlift.refinement.normal_equations import NormalEquations
@@ -31,18 +32,20 @@ class Bar:
     """What a rival must come below to stay: its Σ w r² the ceiling, or where errors are independent what chance may add to it.
 
     Were the rival the truth, its residuals r′ the errors and D = r′ − r, then Σ w (r′² − r²) = 2 Σ w D r′ − Σ w D², and by
-    Hoeffding's inequality given |r′|, the errors being symmetric,
+    Chernoff's inequality given |r′|, the errors being symmetric,
 
-        P((Σ w D r′)² > odds · Σ w² D² r′²) ≤ exp(−odds/2)
+        P(Σ w D r′ ≥ s) ≤ min_t e^{−t s} ∏ cosh(t w D r′)
 
-    whatever the errors' sizes: a sum of fewer rows than `odds` never refutes a rival.
+    whatever the errors' sizes. With cosh x ≤ e^{x²/2} it is Hoeffding's e^{−s²/2Σ(w D r′)²}; with cosh x ≥ e^{|x|}/2 it is
+    2⁻ᵐ at least for m rows with D r′ ≠ 0: of fewer than odds/2 ln 2 rows no errors are refuted.
     """
 
     ceiling: float
-    odds: float = 0.0  # 0: the ceiling alone
+    odds: float = 0.0  # a rival that is e^{odds/2} times less likely is refuted; 0: the ceiling alone
     few: float = 1.0  # how many times fewer rows make up Σ w r² than of Gaussian errors: n Σ w² r⁴/3(Σ w r²)², and at least 1
 
 
+RATES = np.exp2(0.5 * np.arange(24))  # times Hoeffding's t: the least is beyond it, cosh x being below e^{x²/2}
 Equations = tuple[np.ndarray, np.ndarray, np.ndarray]  # ½ Σ w r² (S,), Jᵀr (S, p) and JᵀJ (S, p, p)
 
 
@@ -88,22 +91,44 @@ def below(
     if not near:
         return []
     chosen, rivals = chosen[near], refitted(samples, gauge, [rivals[i] for i in near], LIMITS.iterations, tol)
+    stayed = stay(samples, OwnContrast(gauge.network, Students.of(*rivals)), ceiling, bar.odds)[1]
     return [
         (proposals[i][0], rival)
-        for i, rival, stays in zip(chosen.tolist(), rivals, stay(samples, gauge.network, rivals, bar).tolist(), strict=True)
+        for i, rival, stays in zip(chosen.tolist(), rivals, stayed.tolist(), strict=True)
         if stays and not rival.equivalent(gauge.network, LIMITS.returned)
     ]
 
 
-def stay(samples: Samples, network: Network, rivals: list[Network], bar: Bar) -> np.ndarray:
-    """(S,) whether each rival is below the bar."""
-    square, along, variance = (to_numpy(v) for v in samples.fold(Contrast(network, Students.of(*rivals))))
-    return np.asarray((square <= bar.ceiling) | (along**2 <= bar.odds * variance))
+def stay(samples: Samples, contrast: Contrast, ceiling: float, odds: float) -> tuple[np.ndarray, np.ndarray]:
+    """(S,) Σ w r′² of rivals, and whether they stay [Bar]."""
+    square, along, variance = (to_numpy(v) for v in samples.fold(contrast))
+    stays = (square <= ceiling) | (along <= 0.0)
+    doubtful = np.flatnonzero(~stays & (along**2 <= odds * variance))
+    if doubtful.size:
+        rates = (along[doubtful] / variance[doubtful])[:, None] * RATES
+        cumulants = to_numpy(samples.fold(Cumulants(contrast.some(doubtful), rates))[0])
+        stays[doubtful] = (cumulants - rates * along[doubtful, None]).min(axis=1) > -0.5 * odds
+    return square, stays
+
+
+class Contrast(Protocol):
+    """A statistic (S,) Σ w r′², Σ w D r′ and Σ w² D² r′²: r′ the rivals' residuals, D what they exceed the network's by."""
+
+    @property
+    def floats_per_row(self) -> int: ...
+
+    def __call__(self, block: Block) -> Sums: ...
+
+    def terms(self, block: Block) -> Array:
+        """(m, S) w D r′."""
+
+    def some(self, chosen: np.ndarray) -> Contrast:
+        """That of some of the rivals."""
 
 
 @dataclass(frozen=True, eq=False)
-class Contrast:
-    """(S,) Σ w r′², Σ w D r′ and Σ w² D² r′²: r′ the rivals' residuals, D what they exceed the network's by."""
+class OwnContrast:
+    """That of networks of one output."""
 
     network: Network
     rivals: Students
@@ -114,13 +139,41 @@ class Contrast:
         return 3 * S * k + 5 * S
 
     def __call__(self, block: Block) -> Sums:
+        theirs, terms = self._residuals(block)
+        xp = array_namespace(terms)
+        return xp.matmul(double(block)[2], theirs * theirs), xp.sum(terms, axis=0), xp.sum(terms * terms, axis=0)
+
+    def terms(self, block: Block) -> Array:
+        return self._residuals(block)[1]
+
+    def some(self, chosen: np.ndarray) -> OwnContrast:
+        return replace(self, rivals=Students.of(*(self.rivals.network(int(s)) for s in chosen)))
+
+    def _residuals(self, block: Block) -> tuple[Array, Array]:
+        """(m, S) r′ and w D r′."""
         X, y, w = double(block)
-        xp = array_namespace(X)
         own, theirs = (
             s.residuals(s.activation(s.preactivations(X)), y) for s in (Students.of(self.network).like(X), self.rivals.like(X))
         )
-        terms = w[:, None] * (theirs - own) * theirs
-        return xp.matmul(w, theirs * theirs), xp.sum(terms, axis=0), xp.sum(terms * terms, axis=0)
+        return theirs, w[:, None] * (theirs - own) * theirs
+
+
+@dataclass(frozen=True, eq=False)
+class Cumulants:
+    """(S, T) Σ ln cosh(t w D r′) at the rates t (S, T)."""
+
+    contrast: Contrast
+    rates: np.ndarray
+
+    @property
+    def floats_per_row(self) -> int:
+        return self.contrast.floats_per_row + 3 * self.rates.size
+
+    def __call__(self, block: Block) -> Sums:
+        terms = self.contrast.terms(block)
+        xp = array_namespace(terms)
+        u = xp.abs(terms[:, :, None] * as_like(self.rates, terms))
+        return (xp.sum(u + xp.log1p(xp.exp(-2.0 * u)) - math.log(2.0), axis=0),)
 
 
 def squared_error(samples: Samples, network: Network) -> float:
