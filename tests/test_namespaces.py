@@ -61,9 +61,11 @@ def test_error_functions(as_xp: Convert) -> None:
 
 def test_bits_tell_numbers_apart_and_zeros_not(as_xp: Convert) -> None:
     values = np.array([1.0, np.nextafter(1.0, 2.0), 0.0, -0.0, -1.0])
-    bits = to_numpy(namespaces.float64_bits(as_xp(values)))
+    bits = to_numpy(namespaces.bits(as_xp(values)))
     np.testing.assert_array_equal(bits, (values + 0.0).view("int64"))
     assert len(set(bits.tolist())) == 4
+    pairs = values.astype(np.float32)[[0, 4, 2, 3]].reshape(2, 2)
+    np.testing.assert_array_equal(to_numpy(namespaces.bits(as_xp(pairs, "float32"))), (pairs + 0.0).view("int64"))
 
 
 def test_ranges_cover_the_rows_once() -> None:

@@ -330,8 +330,8 @@ def _near_and_tail(z: Array) -> tuple[Array, Array]:
     return 2.0 / np.pi**0.5 * xp.exp(-near * near) * total, xp.exp(-far * far) / (np.pi**0.5 * fraction)
 
 
-def float64_bits(x: Array) -> Array:
-    """The bit patterns of a float64 array as int64, same shape and device; −0 counts as 0."""
+def bits(x: Array) -> Array:
+    """The bit patterns of float64 numbers, or of pairs of float32 numbers beside each other, as int64; −0 counts as 0."""
     x = x + 0.0
     if compat.is_torch_array(x):
         import torch
@@ -340,7 +340,8 @@ def float64_bits(x: Array) -> Array:
     if compat.is_jax_array(x):
         import jax
 
-        return jax.lax.bitcast_convert_type(x, jax.numpy.int64)
+        pairs = x if x.dtype == jax.numpy.float64 else x.reshape(*x.shape[:-1], -1, 2)
+        return jax.lax.bitcast_convert_type(pairs, jax.numpy.int64)
     if isinstance(x, np.ndarray) or compat.is_cupy_array(x):
         return x.view("int64")
     return from_numpy(to_numpy(x).view(np.int64), like=x)

@@ -14,7 +14,7 @@ import numpy as np
 
 from weightlift.arguments import generator
 from weightlift.errors import ArgumentError, NotConvergedWarning, warn
-from weightlift.moments import HermiteMoment, MomentProduct, UnfoldedMoment, quadratic_fit
+from weightlift.moments import HermiteMoment, MomentProduct, UnfoldedMoment, control_variate
 from weightlift.namespaces import Array, to_numpy
 from weightlift.samples import RandomSigns, Residual, Samples
 
@@ -124,14 +124,14 @@ def even_subspace(
 ) -> Subspace:
     """Sharpen V where M2 ≠ 0: M2(y) = M2(y − q) + M2(q) for any quadratic q, and less noise is left in y − q.
 
-    q is the least-squares quadratic inside V, its moment C is known exactly, and V ← top-k of M2(y − q) + V C Vᵀ. Repeated,
-    this is hard thresholding for a quadratic form of rank k, which needs n ~ d k rows where the full form needs d²
+    q is nearly the least-squares quadratic inside V, its moment C is known exactly, and V ← top-k of M2(y − q) + V C Vᵀ.
+    Repeated, this is hard thresholding for a quadratic form of rank k, which needs n ~ d k rows where the full form needs d²
     [Jain, Meka & Dhillon 2010].
     """
     rng, found = generator(rng), start
     for _ in range(LIMITS.sweeps if n_units < samples.d else 0):
         V = found.V
-        q = quadratic_fit(samples, V)
+        q = control_variate(samples, V)
         rest = samples.map(Residual(q))
         left = 0.0 if math.isfinite(samples.n) else V.T @ SecondMoment().times(rest, V)  # on rows, by the normal equations
         P2 = SecondMoment(plus=(V, q.moments[1] - left))

@@ -255,6 +255,7 @@ ROOMS: Calls = {
     "moments.hermite_regression": lambda: moments.hermite_regression(ROWS, 2),
     "moments.moment_operator": lambda: moments.moment_operator(ROWS, 2).matmat(np.eye(15)),
     "moments.power_form": lambda: moments.power_form(ROWS, 4)(X[:2].T),
+    "moments.control_variate": lambda: moments.control_variate(ROWS, np.eye(5)[:, :2]),
     "moments.quadratic_fit": lambda: moments.quadratic_fit(ROWS, np.eye(5)[:, :2]),
     "moments.remove_linear": lambda: moments.remove_linear(ROWS).fold(samples.Covariance(5)),
     "moments.remove_quadratic": lambda: moments.remove_quadratic(ROWS, np.eye(5)[:, :2]).mean(moments.HermiteMoment(5, 2)),

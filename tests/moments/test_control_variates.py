@@ -1,9 +1,12 @@
 """Control variates take out what is known: the population stays, the variance falls."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from weightlift import moments, samples
+from weightlift.moments import control_variates
 from weightlift.moments.control_variates import _conjugate_gradients
 from weightlift.network import Network
 
@@ -35,6 +38,20 @@ def test_quadratic_residual_removes_quadratics_inside_v(rng):
     M1, M2 = moments.quadratic_fit(samples.open(X, y), V).moments
     np.testing.assert_allclose(M1, [1, 0], atol=1e-11)  # E q s
     np.testing.assert_allclose(M2, [[0, 3], [3, -2]], atol=1e-11)  # E q (ssᵀ − I)
+
+
+def test_a_control_variate_of_many_rows_leaves_hardly_more_than_least_squares(rng, monkeypatch):
+    net = truth("relu", 0.0, rng)
+    V, X = np.linalg.qr(net.W)[0], rng.normal(size=(20_000, D))
+    data = samples.open(X, net.predict(X))
+    best = moments.quadratic_fit(data, V)
+    np.testing.assert_array_equal(moments.control_variate(data, V).coefficients, best.coefficients)  # few terms: of all rows
+    monkeypatch.setattr(control_variates, "LIMITS", dataclasses.replace(control_variates.LIMITS, cheap_products=0.0))
+    some = moments.control_variate(data, V)
+    left, more = (np.sum((data.y - q(X)) ** 2) for q in (best, some))
+    share = 1 / control_variates.LIMITS.rows_a_term  # the mean of what its errors add, χ² of so many terms
+    terms = len(best.coefficients)
+    assert 0 < more / left - 1 < share * (1 + 10 * np.sqrt(2 / terms))
 
 
 def test_control_variates_leave_the_population_alone(rng):

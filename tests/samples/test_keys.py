@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from weightlift.samples.keys import row_keys, uniforms
+from weightlift.namespaces import to_numpy
+from weightlift.samples.keys import rounded_row_keys, row_keys, uniforms
 
 
 def test_random_signs_are_fair_and_independent():
@@ -28,3 +29,22 @@ def test_keys_see_every_column_and_its_place():
     assert not np.any(row_keys(X[:, ::-1].copy(), y) == key)
     assert not np.any(row_keys(X, y + 1) == key)
     assert row_keys(np.array([[0.0, -0.0]]), np.array([0.0])) == row_keys(np.array([[-0.0, 0.0]]), np.array([-0.0]))
+
+
+def test_rounded_keys_see_what_single_precision_does(xp):
+    rng = np.random.default_rng(1)
+    for d in (3, 4):  # two columns a word, and one by itself
+        X, y = (rng.normal(size=shape).astype(np.float32).astype(float) for shape in ((50, d), 50))
+        key = rounded_row_keys(X, y)
+        np.testing.assert_array_equal(rounded_row_keys(X * (1 + 1e-10), y), key)
+        np.testing.assert_array_equal(rounded_row_keys(X.astype(np.float32), y), key)
+        assert len(set(key.tolist()) | set(rounded_row_keys(X[:, ::-1].copy(), y).tolist())) == 100
+        for j in range(d):
+            changed = X.copy()
+            changed[:, j] *= 1 + 1e-6
+            assert not np.any(rounded_row_keys(changed, y) == key)
+        assert not np.any(rounded_row_keys(X, y + 1) == key)
+        assert not np.any(rounded_row_keys(X, y[:, None][:, :0]) == key)
+        np.testing.assert_array_equal(to_numpy(rounded_row_keys(xp.asarray(X), xp.asarray(y))), key)
+    zeros = np.array([[0.0, -0.0, 1.0]])
+    assert rounded_row_keys(zeros, np.zeros(1)) == rounded_row_keys(np.abs(zeros), np.zeros(1))

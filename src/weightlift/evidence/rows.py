@@ -27,7 +27,7 @@ from weightlift.namespaces import Array, array_namespace, as_like, to_numpy
 from weightlift.network import Network
 from weightlift.risk import Students
 from weightlift.samples import Block, Samples, Sums
-from weightlift.samples.keys import row_keys
+from weightlift.samples.keys import rounded_row_keys
 
 EPS = float(np.finfo(np.float64).eps)
 TINY = float(np.finfo(np.float64).tiny)
@@ -224,8 +224,7 @@ def count_distinct(sums: Sums) -> tuple[int, float]:
 def rounded_keys(block: Block, targets: bool, *, positive: bool = True) -> np.ndarray:
     """(m,) hashes of the rows in single precision; of those with positive weight only, unless told otherwise."""
     xp = array_namespace(block.X)
-    X, y = xp.astype(block.X, xp.float32), xp.astype(block.y, xp.float32)
-    keys = to_numpy(row_keys(X, y if targets else xp.zeros_like(y)))
+    keys = to_numpy(rounded_row_keys(block.X, block.y if targets else xp.zeros_like(block.X[:, :0])))
     if block.w is None or not positive:
         return keys
     return keys[to_numpy(block.w) > 0]

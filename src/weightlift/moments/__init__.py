@@ -1,6 +1,6 @@
 """Moments E[y He_k(x)] and their contractions as statistics; nothing of size d³ is ever formed."""
 
-from weightlift.moments.control_variates import quadratic_fit, remove_linear, remove_quadratic
+from weightlift.moments.control_variates import control_variate, quadratic_fit, remove_linear, remove_quadratic
 from weightlift.moments.directional import DirectionalMoments
 from weightlift.moments.flattened_moment import FlattenedMoment, FlattenedProduct, hermite_coefficient, moment_operator
 from weightlift.moments.hermite_moment import HermiteMoment, MomentChoice, MomentProduct, UnfoldedMoment, choose_moments
@@ -18,6 +18,7 @@ __all__ = [
     "PowerMoments",
     "UnfoldedMoment",
     "choose_moments",
+    "control_variate",
     "hermite_coefficient",
     "hermite_regression",
     "moment_operator",

@@ -14,6 +14,8 @@ class Limits:
     dense_copies: int = 6  # matrices D × D that a route holds at once
     gaussian_level: float = 5.0  # standard errors, beside what the largest of so many normals reaches by chance
     projections: int = 16  # random directions, beside the coordinates, whose third and fourth moments are looked at
+    rows_a_term: float = 40.0  # of a control variate: its own errors then add a fortieth to the variance that it leaves …
+    cheap_products: float = 2e10  # … and more where its fit costs no more than these, a second: k = 16 takes 850,000 rows
     terms: int = 5000  # of a regression: its normal equations take 200 MB
 
 

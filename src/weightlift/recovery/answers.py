@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from weightlift.recovery.problem import Problem
 from weightlift.recovery.reports import Cost, StageReport
 from weightlift.recovery.signs_last import facing
 from weightlift.recovery.starts import Start
-from weightlift.refinement import along_kinks, gauss_newton
+from weightlift.refinement import along_chords, along_kinks, gauss_newton
 from weightlift.refinement.gauss_newton import Refinement, RefinementEnding
 from weightlift.refinement.limits import LIMITS as REFINEMENT
 from weightlift.refinement.variable_projection import Model
@@ -97,22 +98,21 @@ def fit(problem: Problem, start: Start, budget: Budget) -> Refined:
 
 
 def _on_white_rows(problem: Problem, network: Network, free: str, steps: int, budget: Budget) -> tuple[Refinement, int]:
-    """The fit of the training rows, and its steps; of some of them where it ends above rounding: all are fitted later."""
-    options = {"free": free, "unit": problem.request.unit, "deadline": budget.deadline}
-
-    def refined(rows: Samples, network: Network, steps: int, loosest: float, window: int) -> Refinement:
-        tol = min(_tolerance(problem, rows, network), loosest)
-        return gauss_newton(rows, network, iterations=steps, tol=tol, window=window, **options)  # type: ignore[arg-type]
-
-    share = LIMITS.some_rows * problem.parameters(network.n_units) / problem.white.n
-    done = 0
-    if steps and share <= 0.5 and problem.heldout is not None:
-        some = problem.white.split(share, seed=0)[0].persist()
-        first = refined(some, network, steps, LIMITS.few_tolerance, LIMITS.few_window)
+    """The fit of the training rows, and its steps; of some of them where it ends above rounding: all are fitted later, and
+    these no further than they know the network."""
+    parameters, done = problem.parameters(network.n_units), 0
+    refined = partial(gauss_newton, free=free, unit=problem.request.unit, deadline=budget.deadline)
+    if steps and problem.heldout is not None:
+        some, tol = problem.white, _tolerance(problem, problem.white, network)
+        if (share := LIMITS.some_rows * parameters / problem.white.n) <= 0.5:
+            some, tol = problem.white.split(share, seed=0)[0].persist(), LIMITS.known / LIMITS.some_rows
+        tol = min(tol, LIMITS.few_tolerance)
+        first = refined(some, network, iterations=steps, tol=tol, window=LIMITS.few_window)
         if first.risks[0] > LIMITS.polished * problem.energy:
             return replace(first, risks=problem.risks(first.network)), first.iterations
         network, done = first.network, first.iterations
-    found = refined(problem.white, network, steps - done, LIMITS.loosest, REFINEMENT.window)
+    tol = min(_tolerance(problem, problem.white, network), LIMITS.loosest)
+    found = refined(problem.white, network, iterations=steps - done, tol=tol)
     return found, done + found.iterations
 
 
@@ -165,19 +165,29 @@ def judge(problem: Problem, fit: Refined, tries: int = 1, others: tuple[Answer, 
 
 
 def _on_all_rows(problem: Problem, fit: Refined, steps: int) -> tuple[Network, int]:
-    """Least squares on every row, by so many steps, to the minimum itself where it lies on kinks; and the steps it took."""
+    """Least squares on every row, by so many steps, to the minimum itself where it lies on kinks; and the steps it took.
+
+    The fit of some rows is a few standard errors away, from where JᵀJ need be formed only once; else damped steps follow.
+    """
+    share = problem.parameters(fit.network.n_units) / problem.rows.n  # of the risk, that the parameters gain by chance
+    tol, deadline = min(LIMITS.settled * share, LIMITS.tolerance), fit.budget.deadline
+    first = along_chords(problem.rows, fit.network, free=fit.free, tol=tol, iterations=steps, deadline=deadline)
+    if first.gain <= _tolerance(problem, problem.rows, fit.network):
+        return first.network, first.steps
     again = gauss_newton(
         problem.rows,
-        fit.network,
+        first.network,
         free=fit.free,
-        iterations=steps,
+        iterations=fit.budget.steps(LIMITS.steps, first.steps),
         tol=_tolerance(problem, problem.rows, fit.network),
         damping=1e-6,
-        deadline=fit.budget.deadline,
+        deadline=deadline,
     )
-    steps = fit.budget.steps(LIMITS.last_steps, again.iterations)
-    last = gauss_newton(problem.rows, again.network, free=fit.free, iterations=steps, damping=1e-12)
-    done = again.iterations + last.iterations
+    done = first.steps + again.iterations
+    last = gauss_newton(
+        problem.rows, again.network, free=fit.free, iterations=fit.budget.steps(LIMITS.last_steps, done), damping=1e-12
+    )
+    done += last.iterations
     network, more = along_kinks(
         problem.rows,
         last.network,
@@ -185,7 +195,7 @@ def _on_all_rows(problem: Problem, fit: Refined, steps: int) -> tuple[Network, i
         offset="c" in fit.free,
         near=LIMITS.kink_distance,
         iterations=fit.budget.steps(REFINEMENT.kink_steps, done),
-        deadline=fit.budget.deadline,
+        deadline=deadline,
     )
     return network, done + more
 

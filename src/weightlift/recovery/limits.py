@@ -40,9 +40,11 @@ class Limits:
     tolerance: float = 1e-8  # relative decrease of the risk: no step of a fit without noise gains less before it is exact
     kink_distance: float = 0.01  # squared standard errors a parameter from a minimum on kinks: a quarter of what is refused
     same_minimum: float = 0.04  # squared standard errors a parameter between two fits of one minimum: each may be half as far
+    settled: float = 1e-5  # of the share p/n of the risk, and a step with a kept matrix of less is the last: it costs little
     last_steps: int = 2  # undamped, at the end of a fit to noisy rows: sources then agree in nine digits
     chance: float = 1e-3  # of the share p/n of the risk that p parameters gain by chance: with noise a step of less is the
     # last; the certificate allows 0.04 of it to be left
+    known: float = 2e-2  # the same of a fit of some of the rows, which leaves it within a seventh of their standard errors
     loosest: float = 1e-6  # … but none of more, where there may be no noise
     polished: float = 1e-12  # of ½ E y²: a risk above it is noise, or no fit, and has no last digits
     biased_rows_a_parameter: float = 2.8  # one tensor start in two then leads to the network

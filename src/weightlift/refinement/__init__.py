@@ -1,6 +1,7 @@
 """From a start to the units: descent on the empirical risk, first and second order."""
 
 from weightlift.refinement.affine import AffineNetwork, fit_affine
+from weightlift.refinement.chord import Chord, along_chords
 from weightlift.refinement.gauss_newton import Refinement, gauss_newton, project_outputs
 from weightlift.refinement.gradient_descent import Descent, gradient_descent, step_size
 from weightlift.refinement.kinks import along_kinks
@@ -10,6 +11,7 @@ from weightlift.refinement.variable_projection import JointFit, Model, variable_
 
 __all__ = [
     "AffineNetwork",
+    "Chord",
     "Descent",
     "JointFit",
     "Model",
@@ -17,6 +19,7 @@ __all__ = [
     "SignlessFit",
     "StochasticDescent",
     "Windows",
+    "along_chords",
     "along_kinks",
     "fit_affine",
     "gauss_newton",

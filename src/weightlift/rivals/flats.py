@@ -102,20 +102,28 @@ def another(basis: np.ndarray, rest: np.ndarray, T: np.ndarray, Z: np.ndarray) -
         return False
     parts = np.arange(q // 2), np.arange(q // 2, q)
     left, right = (Z[basis[at][:, None], np.indices((m,) * len(at)).reshape(len(at), m ** len(at))] for at in parts)
-    L, M = T[:, parts[0]] @ left, T[:, parts[1]] @ right
-    ascending = np.argsort(M[0])
-    first, last = (np.searchsorted(M[0], Z[rest[0], :, None] - L[0] + side, sorter=ascending) for side in (-width, width))
+    L, M = T[0, parts[0]] @ left, T[0, parts[1]] @ right
+    ascending = np.argsort(M)
+    first, last = (np.searchsorted(M, Z[rest[0], :, None] - L + side, sorter=ascending) for side in (-width, width))
     counts = (last - first).ravel()
     if counts.sum() > LIMITS.pairs:
         return False
-    i = np.repeat(np.tile(np.arange(L.shape[1]), m), counts)
+    i = np.repeat(np.tile(np.arange(len(L)), m), counts)
     j = ascending[np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts - first.ravel(), counts)]
-    for here, there, values in zip(L, M, Z[rest], strict=True):
-        kept = np.abs(here[i] + there[j] - values[:, None]).min(axis=0) <= width
+    at = 0
+    while at < len(rest) and len(i):  # a few rows leave few choices, which are then tried on many at once
+        rows = slice(at, at := at + max(1, LIMITS.block // (m * len(i))))
+        values = T[rows] @ np.vstack([left[:, i], right[:, j]]) if len(i) <= len(L) else _sums(T[rows], left, right, i, j)
+        kept = (np.abs(values[:, None] - Z[rest[rows], :, None]).min(axis=1) <= width).all(axis=0)
         i, j = i[kept], j[kept]
     u = np.vstack([left[:, i], right[:, j]])
     own = (np.abs(u[:, None] - Z[basis, :, None]) <= width).all(axis=0)
     return bool((~own.any(axis=0)).any())
+
+
+def _sums(T: np.ndarray, left: np.ndarray, right: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    """(rows, pairs) of many pairs of few halves: each half once."""
+    return np.asarray((T[:, : len(left)] @ left)[:, i] + (T[:, len(left) :] @ right)[:, j])
 
 
 def _choices(q: int, m: int) -> int:

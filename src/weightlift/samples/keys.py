@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import functools
 import itertools
+from typing import Any
 
 import numpy as np
 
 from weightlift.errors import ArgumentError
-from weightlift.namespaces import Array, array_namespace, device, float64_bits, on_host, row_ranges
+from weightlift.namespaces import Array, array_namespace, bits, device, on_host, row_ranges
 from weightlift.samples.limits import LIMITS
 
 GAMMA = 0x9E3779B97F4A7C15  # ⌊2⁶⁴/golden ratio⌋, the increment of a Weyl sequence
@@ -27,19 +28,32 @@ UNIT = 2.0**-53  # 53 bits of a key become a number in [0, 1)
 def row_keys(X: Array, y: Array) -> Array:
     """(m,) int64 keys of the rows (x, y), y (m,) or (m, outputs), values taken as float64; on a host some rows at a time."""
     xp = array_namespace(X, y)
+    return _keys(X, y[:, None] if y.ndim == 1 else y, xp.float64)
+
+
+def rounded_row_keys(X: Array, y: Array) -> Array:
+    """(m,) the same of values in single precision, two of which are hashed together."""
+    xp = array_namespace(X, y)
     targets = y[:, None] if y.ndim == 1 else y
+    if (X.shape[1] + targets.shape[1]) % 2:
+        targets = xp.concat([targets, xp.zeros_like(X[:, :1])], axis=1)
+    return _keys(X, targets, xp.float32)
+
+
+def _keys(X: Array, targets: Array, dtype: Any) -> Array:
+    xp = array_namespace(X, targets)
     m, step = X.shape[0], max(1, LIMITS.hashed_values // (X.shape[1] + targets.shape[1]))
     if m <= step or not on_host(device(X)):
-        return _row_keys(X, targets)
-    return xp.concat([_row_keys(X[i:j, :], targets[i:j, :]) for i, j in row_ranges(m, step)])
+        return _keys_of_some(X, targets, dtype)
+    return xp.concat([_keys_of_some(X[i:j, :], targets[i:j, :], dtype) for i, j in row_ranges(m, step)])
 
 
-def _row_keys(X: Array, targets: Array) -> Array:
+def _keys_of_some(X: Array, targets: Array, dtype: Any) -> Array:
     xp = array_namespace(X, targets)
-    rows = xp.concat([xp.astype(X, xp.float64), xp.astype(targets, xp.float64)], axis=1)
-    bits = float64_bits(rows)
-    bits += xp.asarray(_steps(int(rows.shape[1])), device=device(X))
-    return _mix(xp.sum(_mix(bits), axis=1, dtype=xp.int64))
+    parts = [xp.astype(part, dtype, copy=False) for part in (X, targets) if part.shape[1]]
+    values = bits(parts[0] if len(parts) == 1 else xp.concat(parts, axis=1))
+    values += xp.asarray(_steps(int(values.shape[1])), device=device(X))
+    return _mix(xp.sum(_mix(values), axis=1, dtype=xp.int64))
 
 
 @functools.cache
@@ -71,11 +85,11 @@ def _mix(z: Array) -> Array:
 
     NumPy has unsigned numbers, whose shifts are logical as they are."""
     if isinstance(z, np.ndarray):
-        bits = z.view(np.uint64)
+        word = z.view(np.uint64)
         for shift, _, factor in MIXING:
-            bits ^= bits >> shift
+            word ^= word >> shift
             if factor is not None:
-                bits *= factor % 2**64
+                word *= factor % 2**64
         return z
     for shift, mask, factor in MIXING:
         high = z >> shift
