@@ -85,7 +85,7 @@ def test_the_outputs_of_a_unit_that_may_be_two_are_open_and_across_it_what_is_un
     stacked = Stacked.of(net, Model())
     at, splits = stacked.coordinates(0), np.zeros((stacked.full, 2, 1))
     splits[at[:2], 0, 0], splits[at[3], 0, 0] = 0.3 * np.array([-0.8, 0.6]), 0.09
-    fit = JointLackOfFit(0.5, np.ones(2), np.zeros((stacked.full, 0)), splits, 0.1, 0.1, np.eye(1))
+    fit = LackOfFit(0.5, np.ones(2), np.zeros((stacked.full, 0)), splits, 0.1, 0.1, 0.0, 0.0, np.eye(1))
     region = _wide(stacked, 0, 1e-12 * np.eye(len(at)), fit)
     ball, whole = np.array([1.2, 1.2, 1.2, 0.012, 0.012]) ** 2, np.array([0.0, 0.0, 0.0, 0.01, 0.01])
     np.testing.assert_allclose(region, 2 * np.diag(ball + whole), atol=1e-4)

@@ -53,7 +53,7 @@ def shown_equations(samples: Samples, information: Information, margin: float, *
     margin  what chance may add to Σ w r²
     """
     gauge, X = information.gauge, some_inputs(samples)
-    largest = float(to_numpy(samples.fold(Agreement(gauge.network))[-1]).max()) / samples.total
+    largest = float(Agreement.of(gauge.network, samples).units.max()) / samples.total
     spare = int(np.count_nonzero(largest * _off_range(samples, information, random_units(X, gauge, rng)) > margin))
     if spare >= LIMITS.excluding:
         return None
