@@ -6,6 +6,7 @@ import csv
 import re
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -15,8 +16,9 @@ import pytest
 from typer.testing import CliRunner
 
 from weightlift.cli import app
-from weightlift.reproduce import Claim, Grid, Recipe, command, figures, page, recipes
+from weightlift.reproduce import Claim, Grid, command, figures, page, recipes
 from weightlift.reproduce.__main__ import main
+from weightlift.reproduce.recipe import Cell, Recipe, Row, missing
 from weightlift.reproduce.store import Store
 from weightlift.reproduce.sweep import SweepError
 
@@ -92,6 +94,23 @@ def test_other_sizes_and_trials_add_cells_to_the_same_store(recipe: Recipe, tmp_
     with Store(tmp_path / figures.CELLS) as store:
         assert store._db.execute("SELECT count(*) FROM cells").fetchone()[0] == 9 + 2
     assert "--trials 1" in (tmp_path / "index.md").read_text()  # the last run is shown
+
+
+def test_a_figure_may_be_complete_before_its_grid_is(recipe: Recipe, tmp_path: Path) -> None:
+    """Trial by trial, and none at n = 5: asked again, nothing is run, and no line calls it short of trials."""
+
+    def following(cells: Sequence[Cell], results: Mapping[str, Row]) -> list[Cell]:
+        return [cell for cell in missing(cells, results) if cell.point["n"] != 5][:1]
+
+    early = replace(recipe, following=following)
+    for _ in range(2):
+        (made,) = figures.reproduce([early], tmp_path, size="paper", jobs=1)
+        assert (made.cells, len(made.rows), made.seconds > 0, made.trials) == (6, 6, True, 3)
+    assert [(row["n"], row["trial"]) for row in made.rows] == [(n, trial) for n in (3, 7) for trial in range(3)]
+    (fewer,) = figures.reproduce([early], tmp_path, size="paper", trials=2, jobs=1)
+    assert (fewer.cells, fewer.trials, fewer.asked) == (4, 2, 3)
+    with Store(tmp_path / figures.CELLS) as store:
+        assert store._db.execute("SELECT count(*) FROM cells").fetchone()[0] == 6
 
 
 def test_documentation_is_written_from_a_merged_store(
@@ -191,6 +210,7 @@ class Absent:
 sys.meta_path.insert(0, Absent())
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from weightlift.reproduce import Grid, figures, recipes
 import importlib.util

@@ -7,7 +7,18 @@ import itertools
 import numpy as np
 import pytest
 
-from weightlift.rivals.bases import PRIME, Bases, Slopes, _common_first, different, disjoint_bases, inverse, residue, spanned
+from weightlift.rivals.bases import (
+    PRIME,
+    Bases,
+    Slopes,
+    _common_first,
+    _flat,
+    different,
+    disjoint_bases,
+    inverse,
+    residue,
+    spanned,
+)
 
 
 def test_the_greedy_bases_never_exceed_edmonds_bound_and_mostly_reach_it() -> None:
@@ -102,6 +113,20 @@ def test_the_flat_where_another_basis_is_not_found(seed: int) -> None:
     assert (exactly.count, exactly.units, exactly.outside) == (2, (), None)
     beside = disjoint_bases(Slopes(B[order], residue(0.3), ones=True), 5)  # the three cells are independent beside them
     assert (beside.count, beside.missed, beside.codimension, beside.units) == (2, 2, 1, (0,))
+
+
+def test_of_two_flats_the_one_that_fewer_rows_miss(seed: int) -> None:
+    """Rows alike see two units, in turn: one of them on two rows, and on as many as the other or fewer."""
+    rng = np.random.default_rng(seed)
+    common = np.repeat(np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 0.0]]), 20, axis=0)
+    for rows, units in ((2, {(0,), (1,)}), (4, {(0,)}), (1, {(1,)})):
+        B = np.vstack([common, np.repeat([[1.0, 0.0, 1.0]], 2, axis=0), np.repeat([[0.0, 1.0, 1.0]], rows, axis=0)])
+        found = disjoint_bases(Slopes(B[rng.permutation(len(B))]), 6)
+        assert (found.missed, found.codimension) == (min(2, rows), 1)
+        assert found.units in units
+    B = np.vstack([common, [[1.0, 1.0, 1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]])
+    found = _flat(Slopes(B), np.eye(3, 2, dtype=np.int64), 0)  # two rows miss either equation, three both: fewer a codimension
+    assert (found.missed, found.codimension, found.units) == (3, 2, (0, 1))
 
 
 def test_rare_rows_come_last_by_their_leverage() -> None:

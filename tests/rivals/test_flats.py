@@ -18,6 +18,7 @@ from weightlift.rivals.flats import (
     another,
     dependent_neighbours,
     exchangeable,
+    found_another,
     independent_rows,
     rows_on_flats,
     touching,
@@ -373,6 +374,31 @@ def test_rows_on_two_planes_fewer_than_monomials(activation: str, seed: int) -> 
         assert not certify(net, X @ Q, Y, bias=True, offset=True).certified_units
     dense = rng.standard_normal((200, 6))
     assert certify(one, dense, one.predict(dense), bias=True, offset=True)
+
+
+@pytest.mark.parametrize(("q", "m", "size"), [(10, 2, 1e-6), (26, 2, 1.0), (48, 2, 1e6), (10, 3, 1.0)])
+def test_more_choices_than_can_be_listed_are_searched(q: int, m: int, size: float, seed: int) -> None:
+    """On hyperplanes a function of the values is found; on rows of a density, and where one value is off, none is."""
+    rng = np.random.default_rng(seed)
+    x, zs = on_hyperplanes(rng, 8 * q, q, m)
+    assert found_another(x, size * x @ zs)
+    assert not found_another(x, size * x @ zs * np.where(np.arange(len(x)) == len(x) - 1, 1.1, 1.0)[:, None])
+    dense = rng.standard_normal(x.shape)
+    assert not found_another(dense, size * dense @ zs)
+
+
+def test_even_units_on_two_planes_of_many_inputs(seed: int) -> None:
+    """Two networks of absolute values that agree on few rows: 4¹³ halves of choices are too many for a list."""
+    rng = np.random.default_rng(seed)
+    X, W = 2.0 * rng.standard_normal((250, 26)), rng.standard_normal((26, 2))
+    X[::2, -1], X[1::2, 0], W[1:-1] = 0.0, 0.0, W[1:-1, :1]
+    Q = np.linalg.qr(rng.standard_normal((26, 26)))[0]
+    one, other = (Network(Q.T @ V, activation="absolute") for V in (W, np.vstack([W[:-1], W[-1:, ::-1]])))
+    np.testing.assert_allclose(one.predict(X @ Q), other.predict(X @ Q), rtol=1e-9)
+    for net in (one, other):
+        assert not certify(net, X @ Q, one.predict(X @ Q)).certified_units
+    dense, apart = rng.standard_normal((250, 26)), Network(rng.standard_normal((26, 2)), activation="absolute")
+    assert certify(apart, dense, apart.predict(dense))
 
 
 def test_units_that_meet_at_a_row_are_no_others(seed: int) -> None:

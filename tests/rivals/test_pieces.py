@@ -17,16 +17,18 @@ from weightlift.refinement.gauss_newton import gauss_newton
 from weightlift.risk import Students
 from weightlift.rivals import Outcome
 from weightlift.rivals.analytic import identity
-from weightlift.rivals.bases import Bases
+from weightlift.rivals.bases import Bases, Slopes, disjoint_bases
 from weightlift.rivals.pieces import (
     RELATIONS,
     Exchange,
     Pieces,
     _by_subsets,
+    _in_cone,
     _independent_columns,
     _listed,
     _new_on,
     _new_sides,
+    _only_flat,
     _related,
     _small_relation,
     _undecided,
@@ -328,6 +330,85 @@ def test_rows_outside_the_flat_are_named_where_they_are_too_few() -> None:
     assert (found.number, found.limit, found.units) == (6.0, 7.0, (1,))
     assert _undecided(gauge, Bases(1, 7, 3, (1,)), 3) is None
     assert _undecided(gauge, Bases(3, 6, 3, (1,)), 3) is None
+
+
+def test_a_unit_to_spare_beside_few_rows_may_split_any() -> None:
+    """Two units that one row alone tells apart are one elsewhere, and a third, known to rounding, is two instead."""
+    rng = np.random.default_rng(0)
+    steep = rng.uniform(0.5, 1.5, 40) * rng.choice([-1.0, 1.0], 40)
+    X = np.vstack([np.column_stack([rng.uniform(-1.0, 1.0, 40), steep]), [[1.0, 0.0]]])
+    one = wl.Network(np.array([[1.0, -0.4, -0.2], [5.0, 5.0, -6.0]]))
+    two = wl.Network(np.array([[0.6, 0.4, -0.6], [10.0, -3.0, -3.0]]))
+    np.testing.assert_allclose(one.predict(X), two.predict(X), rtol=1e-13)
+    for net in (one, two):
+        found = wl.certify(net, X, one.predict(X))
+        assert found.certified_units == ()
+        assert found.precision.min() < 1e-12
+
+
+def rarely_on(rows: tuple[int, ...], seed: int) -> tuple[wl.Network, np.ndarray]:
+    """Four ReLU units of four inputs, the first of them on at so many rows each, one at a time."""
+    rng = np.random.default_rng(seed)
+    net, X = wl.Network(rng.standard_normal((4, 4)), [1.0, -1.0, 1.0, 1.0]), rng.standard_normal((20_000, 4))
+    on = X @ net.W[:, : len(rows)] > 0
+    parts = [X[on[:, i] & (on.sum(axis=1) == 1)][:m] for i, m in enumerate(rows)]
+    return net, np.vstack([X[~on.any(axis=1)][:150], *parts])
+
+
+def test_units_beside_a_rare_one_are_as_given(seed: int) -> None:
+    """Three rows for four coordinates leave a unit open; the kinks of the others are nowhere near them, as is shown."""
+    net, X = rarely_on((3,), seed)
+    assert wl.certify(net, X, net.predict(X)).certified_units == (1, 2, 3)
+
+
+def test_of_two_rare_units_neither_is_as_given(seed: int) -> None:
+    """As many rows as coordinates may be met by others, whether or not the bases ended with this unit or with a rarer one."""
+    net, X = rarely_on((2, 4), seed)
+    found = wl.certify(net, X, net.predict(X))
+    assert not {0, 1} & set(found.certified_units)
+    assert found.units[1].reason
+
+
+def test_only_one_flat_is_missed_by_few_rows() -> None:
+    """Tiny instances, all flats: where it is said to be the only one, every other is missed by more than q a codimension."""
+    rng, told = np.random.default_rng(5), 0
+    for _ in range(400):
+        k, q, n = 3, int(rng.integers(1, 3)), int(rng.integers(6, 15))
+        B = (rng.random((n, k)) < np.array([rng.choice([0.1, 0.5]), 0.5, 0.5])).astype(float)
+        bases = disjoint_bases(Slopes(B), q + 1)
+        if bases.count > q or not bases.undecided(q):
+            continue
+        net = wl.Network(rng.standard_normal((q, k)))
+        pieces = Pieces.of(Gauge.of(net, bias=False, offset=False), 0.0, B, np.zeros((0, q)))
+        if not _only_flat(pieces, bases):
+            continue
+        told += 1
+        assert bases.outside is not None
+        few = set()
+        for size in range(k):
+            for rows in itertools.combinations(range(n), size):
+                flat = B[list(rows)].reshape(-1, k)
+                rank = int(np.linalg.matrix_rank(flat)) if size else 0
+                misses = [int(np.linalg.matrix_rank(np.vstack([flat, b]))) > rank for b in B]
+                if sum(misses) <= q * (k - rank):
+                    few.add(tuple(misses))
+        assert few == {tuple(bases.outside.tolist())}
+    assert told >= 20
+
+
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+def test_what_lies_in_a_cone_is_separated_by_no_hyperplane(size: float, seed: int) -> None:
+    """Two routes: weights that are not negative, and a linear programme."""
+    rng = np.random.default_rng(seed)
+    inside = 0
+    for _ in range(20):
+        generators = rng.standard_normal((9, 3)) + np.array([rng.uniform(0.0, 2.0), 0.0, 0.0])
+        v = size * rng.standard_normal(3)
+        apart = separable(np.vstack([generators, v]), np.append(np.ones(9, dtype=bool), False))
+        assert _in_cone(generators, v) is not apart
+        assert _in_cone(generators, size * generators[:2].sum(axis=0))
+        inside += not apart
+    assert 0 < inside < 20
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.3, 0.8, 3.0, -1.0])

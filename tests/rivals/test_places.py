@@ -19,7 +19,7 @@ from weightlift.evidence.gauge import Gauge
 from weightlift.evidence.information import Information
 from weightlift.refinement.gauss_newton import gauss_newton
 from weightlift.rivals import places
-from weightlift.rivals.places import Group, Order, _functions, _groups, _orders, places_near
+from weightlift.rivals.places import Group, Order, _functions, _groups, _least, _orders, places_near
 
 
 def noisy_pair(planted, activation: str, seed: int, noise: float = 1e-3):
@@ -316,12 +316,12 @@ def test_the_nearest_exchange_comes_first_whatever_the_units_of_the_columns(seed
 
 
 def test_as_many_functions_as_may_be_looked_at_in_sets(limits: Callable[..., None]) -> None:
-    """Eight functions in pairs, in one of which the units have changed places; more of them leave more orders to try."""
+    """Eight, four, three functions in pairs, in one of which the units have changed places; more leave more orders to try."""
     places, functions, others = small_difference(np.random.default_rng(0))
     known = known_apart("tanh", np.vstack([np.ones((1, 2)), functions[:, :-1].T]), np.ones(2), functions[:, -1])
     group, differ = Group(known, (0, 1), np.ones((2, 5)), False), np.array([False, True, True])
     counts = []
-    for extras, most in ((30, 28), (30, 15), (30, 2), (2, 2024)):
+    for extras, most in ((30, 28), (30, 6), (30, 2), (2, 2024)):
         limits("weightlift.rivals.places", extras=extras, sets_of_functions=most)
         orders = list(_orders(np.hstack([np.zeros((4, 1)), places]), group, differ, 2))
         units = [order.exchanged(known.gauge.theta[group.at])[:, 1:4] for order in orders]
@@ -329,6 +329,13 @@ def test_as_many_functions_as_may_be_looked_at_in_sets(limits: Callable[..., Non
         counts.append(len(orders))
     assert counts[0] > counts[1] > counts[2] > 0
     assert counts[3] <= 2
+
+
+def test_what_comes_first_does_not_hang_on_last_bits(seed: int) -> None:
+    gaps, values = np.array([0.3, 1e-17, 0.2, 0.3, 0.0, 0.2]), np.array([[2.0, -3.0]])
+    noise = 1e-15 * np.random.default_rng(seed).standard_normal(6)
+    assert _least(gaps + np.abs(noise), values).tolist() == [1, 4, 2, 5, 0, 3]
+    assert _least(1e-7 * gaps, values).tolist() == [1, 4, 2, 5, 0, 3]  # 3e-8 and 2e-8 are told apart
 
 
 def test_what_units_have_in_common_need_not_be_known_better_than_rounding() -> None:

@@ -12,7 +12,7 @@ from weightlift.files import write_atomically
 from weightlift.reproduce import progress, style, tables
 from weightlift.reproduce.fingerprint import fingerprint
 from weightlift.reproduce.machine import cores, machine
-from weightlift.reproduce.recipe import Claim, Recipe, Row
+from weightlift.reproduce.recipe import Claim, Recipe, Row, missing
 from weightlift.reproduce.store import RunRecord, Store
 from weightlift.reproduce.sweep import SweepError, sweep
 
@@ -27,14 +27,26 @@ class Reproduction:
     run: RunRecord
     rows: list[Row]
     claims: list[Claim]
-    cells: int
-    seconds: float  # CPU, of all cells
+    cells: int  # that were run
+    seconds: float  # CPU, of all of them
     code: str  # fingerprint of the trial when they ran
 
     @property
     def current(self) -> bool:
         """Whether the trial, and what it calls, is still what made the figure."""
         return self.code == fingerprint(self.recipe.trial)
+
+    @property
+    def asked(self) -> int:
+        """Trials at a point of the grid, at most."""
+        return self.recipe.grids[self.run.size].trials
+
+    @property
+    def trials(self) -> float:
+        """Those that were made, in the mean; at most, where trials end once a point is decided."""
+        if self.recipe.following is not missing:
+            return self.asked if self.run.trials is None else self.run.trials
+        return self.cells / len(self.recipe.grids[self.run.size].points)
 
     @property
     def command(self) -> str:
@@ -75,8 +87,10 @@ def reproduce(
 
 def _reproduced(recipe: Recipe, out: Path, size: str, seed: int, trials: int | None, jobs: int) -> Reproduction:
     cells = recipe.cells(size, seed=seed, trials=trials)
+    done = 0
     with Store(out / CELLS) as store, progress.shown(recipe.name) as report:
-        done = sweep(recipe.trial, cells, store, jobs=jobs, cost=recipe.cost, report=report)
+        while batch := recipe.following(cells, store.results(cells)):
+            done += sweep(recipe.trial, batch, store, jobs=jobs, cost=recipe.cost, report=report)
         run = RunRecord(recipe.paper, recipe.figure, size, seed, trials, machine(), datetime.date.today().isoformat())
         last = store.runs().get((recipe.paper, recipe.figure))
         if not done and last is not None and (last.size, last.seed, last.trials) == (size, seed, trials):
@@ -95,11 +109,12 @@ def completed(chosen: Iterable[Recipe], out: Path, run: RunRecord | None = None)
             if last is None:
                 continue
             cells = recipe.cells(last.size, seed=last.seed, trials=last.trials)
-            trials = store.rows(cells)
-            if len(trials) == len(cells):
-                rows = recipe.summarize(trials)
-                cost = (len(cells), store.seconds(cells))
-                made = replace(last, machine=store.machines(cells))
+            results = store.results(cells)
+            if not recipe.following(cells, results):
+                rows = recipe.summarize(list(results.values()))
+                stored = [cell for cell in cells if cell.key in results]
+                cost = (len(stored), store.seconds(stored))
+                made = replace(last, machine=store.machines(stored))
                 found.append(Reproduction(recipe, made, rows, recipe.claims(rows), *cost, cells[0].code))
     return found
 

@@ -19,6 +19,8 @@ class Limits:
     window: int = 10_000  # steps of SGD that are averaged, as in [mondelli2019, §6]
     prior: float = 1e-3  # precision of a logit that is all ones or all zeros: far from any share that is read off
     newton: int = 50  # steps of a logistic regression; ten are enough but for such logits
+    share: float = 0.9  # of the networks recovered, at which rows are called enough
+    together: int = 5  # trials at a point before it is asked whether it still can reach that share
     found: float = 1e-6  # 1 − |cos| of the worst component
     failed: float = 2.0  # the error where a method gave no network: that of a reflected unit, as `Match.worst_unit`
 

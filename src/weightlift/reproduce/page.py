@@ -17,7 +17,7 @@ from pathlib import Path
 from weightlift.files import write_atomically
 from weightlift.reproduce import recipes
 from weightlift.reproduce.figures import Reproduction, completed, write_files
-from weightlift.reproduce.recipe import VERDICTS, Claim
+from weightlift.reproduce.recipe import VERDICTS, Claim, missing
 from weightlift.reproduce.store import RunRecord
 from weightlift.reproduce.tables import from_csv
 
@@ -120,22 +120,16 @@ def _overview(made: list[Reproduction]) -> list[str]:
 def _smaller(made: list[Reproduction]) -> list[str]:
     """The figures that are not as large as the paper's grid, in words: a table alone would hide them."""
     quick = [one.recipe.name for one in made if one.run.size != "paper"]
-    fewer = [one.recipe.name for one in made if one.run.size == "paper" and one.cells < _asked(one)]
+    fewer = [one.recipe.name for one in made if one.run.size == "paper" and one.trials < one.asked]
     absent = [recipe.name for recipe in recipes() if recipe.name not in {one.recipe.name for one in made}]
     parts = [("on a smaller grid", quick), ("on the paper's grid with fewer trials", fewer), ("not run", absent)]
     words = "; ".join(f"{what} {', '.join(names)}" for what, names in parts if names)
     return [f"Not at the papers' size: {words}.", ""] if words else []
 
 
-def _asked(one: Reproduction) -> int:
-    """The trials of the whole grid."""
-    grid = one.recipe.grids[one.run.size]
-    return len(grid.points) * grid.trials
-
-
 def _trials(one: Reproduction) -> str:
-    asked = one.recipe.grids[one.run.size].trials
-    return f"{asked * one.cells / _asked(one):.3g}" + (f" of {asked}" if one.cells < _asked(one) else "")
+    most = "" if one.recipe.following is missing else "at most "
+    return f"{most}{one.trials:.3g}" + (f" of {one.asked}" if one.trials < one.asked else "")
 
 
 def _earlier(made: list[Reproduction]) -> list[str]:

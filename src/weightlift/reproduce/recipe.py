@@ -9,7 +9,7 @@ alone: not on the order of work, nor on the rest of the grid.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -87,12 +87,18 @@ def none_wrong(rows: list[Row], certified: str = "certified") -> Claim:
     )
 
 
+def missing(cells: Sequence[Cell], results: Mapping[str, Row]) -> list[Cell]:
+    """All cells that have no result."""
+    return [cell for cell in cells if cell.key not in results]
+
+
 @dataclass(frozen=True)
 class Recipe:
     """A figure, declared.
 
     A trial takes a Generator and a point's values. `summarize` turns the trials' rows, each the point with `trial` and what the
-    trial returned, into the table behind the figure; `draw` and `claims` see that table alone.
+    trial returned, into the table behind the figure; `draw` and `claims` see that table alone. `following` says which cells
+    of the grid to run next, given the results so far by key; with none left the figure is complete.
     """
 
     paper: str
@@ -105,6 +111,7 @@ class Recipe:
     summarize: Callable[[list[Row]], list[Row]]
     draw: Callable[[Figure, list[Row]], None]
     claims: Callable[[list[Row]], list[Claim]]
+    following: Callable[[Sequence[Cell], Mapping[str, Row]], list[Cell]] = missing
     cost: Callable[[Row], float] = lambda point: 1.0  # relative, for the order of work and the time left
     width: float = 9.0  # inches
     height: float = 4.0

@@ -78,10 +78,14 @@ class Store:
         """Those of the cells that are stored."""
         return {cell.key for cell in cells if self._get("key", cell) is not None}
 
-    def rows(self, cells: Iterable[Cell]) -> list[Row]:
-        """The table of these cells, in their order: the point, the number of the trial, and its result; stored ones only."""
+    def results(self, cells: Iterable[Cell]) -> dict[str, Row]:
+        """Of these cells, in their order, those that are stored: by key the point, the number of the trial, and its result."""
         found = [(cell, self._get("result", cell)) for cell in cells]
-        return [{**cell.point, "trial": cell.trial, **json.loads(text)} for cell, text in found if text is not None]
+        return {cell.key: {**cell.point, "trial": cell.trial, **json.loads(text)} for cell, text in found if text is not None}
+
+    def rows(self, cells: Iterable[Cell]) -> list[Row]:
+        """The table of these cells, stored ones only."""
+        return list(self.results(cells).values())
 
     def seconds(self, cells: Iterable[Cell]) -> float:
         """CPU time of these cells."""

@@ -54,6 +54,7 @@ class Bases:
     codimension: int = 0
     units: tuple[int, ...] = ()  # coordinates that the flat's equations involve
     outside: np.ndarray | None = None  # (n,) which rows are not of the flat
+    equations: np.ndarray | None = None  # (width, codimension) residues: the flat's
 
     def undecided(self, q: int) -> bool:
         """Whether a network may have other pieces at the rows outside the flat: they are no more than its coordinates there."""
@@ -83,11 +84,20 @@ def disjoint_bases(slopes: Slopes, wanted: int) -> Bases:
     for found in range(wanted):
         used, equations = _basis(slopes, order)
         if equations.shape[1]:
-            outside = np.asarray(slopes.times(equations, np.arange(len(slopes.B))).any(axis=1))
-            units = np.flatnonzero(equations[: slopes.B.shape[1]].any(axis=1))
-            return Bases(found, int(outside.sum()), int(equations.shape[1]), tuple(units.tolist()), outside)
+            return _flat(slopes, equations, found)
         order = np.delete(order, used)
     return Bases(wanted)
+
+
+def _flat(slopes: Slopes, equations: np.ndarray, found: int) -> Bases:
+    """That of all these equations, or of the one that the fewest rows miss, whichever fewer rows a codimension do."""
+    misses = slopes.times(equations, np.arange(len(slopes.B))) != 0
+    one = int(np.argmin(misses.sum(axis=0)))
+    if misses[:, one].sum() * misses.shape[1] <= misses.any(axis=1).sum():
+        misses, equations = misses[:, [one]], equations[:, [one]]
+    outside = np.asarray(misses.any(axis=1))
+    units = np.flatnonzero(equations[: slopes.B.shape[1]].any(axis=1))
+    return Bases(found, int(outside.sum()), int(equations.shape[1]), tuple(units.tolist()), outside, equations)
 
 
 def _common_first(slopes: Slopes) -> np.ndarray:

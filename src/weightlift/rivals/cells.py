@@ -96,6 +96,41 @@ class Cells:
         return z, xp.all(xp.abs(z) > LIMITS.on_kink * size + self.margin, axis=1)
 
 
+@dataclass(frozen=True, eq=False)
+class BeyondFlat:
+    """Keys (m,) and inputs (m, d) of rows clear of the kinks whose slopes do not obey a flat's equations; `rows` at most."""
+
+    cells: Cells
+    alpha: int
+    equations: np.ndarray  # (width, codimension)
+    rows: int
+
+    @property
+    def floats_per_row(self) -> int:
+        return self.cells.floats_per_row + sum(self.equations.shape)
+
+    def __call__(self, block: Block) -> Sums:
+        X, _, w = double(block)
+        z, clear = self.cells.beyond(X)
+        sides = to_numpy(z > 0).astype(float)
+        slopes = bases.Slopes(sides, self.alpha, len(self.equations) > sides.shape[1])
+        off = slopes.times(self.equations, np.arange(len(sides))).any(axis=1) & to_numpy(clear & (w > 0))
+        keys, first = np.unique(rounded_keys(block, False, positive=False)[off], return_index=True)
+        return keys[: self.rows], to_numpy(X)[np.flatnonzero(off)[first[: self.rows]]]
+
+    def merge(self, left: Sums, right: Sums) -> Sums:
+        return SomeRows(self.rows).merge(left, right)
+
+
+def inputs_beyond(
+    samples: Samples, gauge: Gauge, X: np.ndarray, alpha: int, equations: np.ndarray, rows: int
+) -> np.ndarray:
+    """(m, d) inputs of the rows beyond a flat; X some of all."""
+    scale = np.sqrt(np.mean(X**2, axis=0))
+    statistic = Cells(gauge, np.where(scale > 0, scale, 1.0))
+    return np.asarray(samples.fold(BeyondFlat(statistic, alpha, equations, rows))[1])
+
+
 def cells(samples: Samples, X: np.ndarray, gauge: Gauge, margin: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
     """B (n, k) the sides, 0 and 1, of every unit at every independent row, and those of some rows X clear of the kinks."""
     scale = np.sqrt(np.mean(X**2, axis=0))

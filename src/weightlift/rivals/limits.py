@@ -49,6 +49,7 @@ class Limits:
     returning: float = 1e-2  # relative distance below which a refit is on its way back
     returned: float = 1e-3  # relative distance below which a refit has come back; 25 iterations end nearer
     noisy_values: float = 1e-3  # relative difference below which noisy values of z are one
+    tied: float = 1e-9  # relative difference below which what comes first does not hang on last bits
     moved: float = 1e-6  # relative change of a unit in a rival that concerns it; refits end at 1e-9
     compared: int = 8  # rivals whose units are compared with the network's
     suspect: float = 1e-3  # change of f beside y that a shift of the units may undo; what it leaves is its square
@@ -63,6 +64,12 @@ class Limits:
     memory: int = 2**23  # floats for the normal equations of all refits together
     damping: float = 1e-6  # a refit starts beside its end: nearly undamped
     touched: int = 16  # rows at which the flat that touches a surface is looked at: each of k flats holds one in k of them
+    searches: int = 32  # random choices from which a function that takes units' values is looked for: 16 miss twice as many
+    search_steps: int = 400  # of each; 200 miss three times as many
+    searched_rows: int = 6  # rows an unknown that the search sees: all of them cost seven times as much and find no more
+    searched_sets: int = 12  # of units: 0.2 s each at q = 60
+    looked_every: int = 10  # steps between looks at what has ended, which cost as much as a step
+    relaxation: float = 0.5  # β, between 0 and 2
     lattice: float = 1e9  # weight of a rest beside a factor in a reduction: rows are known to 1e-13 of their size
     lattice_inputs: int = 40  # beyond which no lattice is looked for: 2 s there, and cubic in them
     divisors: int = 6  # reductions, each with a row more on which a part of the vector that was found is not whole

@@ -20,7 +20,7 @@ import numpy as np
 from weightlift.evidence.gauge import Gauge
 from weightlift.network import Network
 from weightlift.rivals.bases import Bases, Slopes, binary_vectors, disjoint_bases, residue, spanned
-from weightlift.rivals.cells import cells, distinct, inputs
+from weightlift.rivals.cells import cells, distinct, inputs, inputs_beyond
 from weightlift.rivals.finding import DENSITY, EQUALITY, Finding, Outcome
 from weightlift.rivals.limits import LIMITS
 from weightlift.rivals.trial import Bar, agree, below, named
@@ -140,7 +140,7 @@ def pieces_beside_linear(samples: Samples, X: np.ndarray, gauge: Gauge, alpha: f
     if candidates is None or Exchange.of(pieces, pieces.units, candidates, few=False).C.shape[1]:
         return (Finding(Outcome.UNEXAMINED, "Other kinks may have the same pieces on these rows beside a linear part."),)
     alone = _undecided(gauge, bases, needed)
-    return (alone, *_beside_open(pieces, bases)) if alone else (_proof(pieces, candidates, bases, needed, ""),)
+    return (alone, *_beside_open(samples, pieces, bases)) if alone else (_proof(pieces, candidates, bases, needed, ""),)
 
 
 def pieces_below(samples: Samples, X: np.ndarray, gauge: Gauge, bar: Bar) -> Finding | None:
@@ -188,7 +188,7 @@ def _judged(samples: Samples, pieces: Pieces, candidates: np.ndarray, bases: Bas
     exchange = Exchange.of(pieces, pieces.units, candidates)
     gauge, left = pieces.gauge, exchange.C.shape[1]
     alone = _undecided(gauge, bases, needed)
-    doubts = () if alone is None else (alone, *_beside_open(pieces, bases))
+    doubts = () if alone is None else (alone, *_beside_open(samples, pieces, bases))
     needs = np.abs(exchange.C).max(axis=1, initial=0.0)
     units = tuple(u for u, c in zip(exchange.units, needs, strict=True) if c > LIMITS.same)
     pairs = np.linalg.norm(pieces.theta[:, None] - pieces.theta, axis=2) <= LIMITS.same * np.linalg.norm(pieces.theta, axis=1)
@@ -218,12 +218,68 @@ def _undecided(gauge: Gauge, bases: Bases, needed: int) -> Finding | None:
     )
 
 
-def _beside_open(pieces: Pieces, bases: Bases) -> tuple[Finding, ...]:
-    """Units that may have other kinks on the flat, beside those that rows outside of it leave open: as beside loose ones."""
+def _beside_open(samples: Samples, pieces: Pieces, bases: Bases) -> tuple[Finding, ...]:
+    """The units beside those that rows outside the flat leave open: on the flat one of k is to spare, and any may be two there.
+
+    Such a one has its own sides on the flat, and others at every row outside: where no hyperplane has these, it is one.
+    """
     assert bases.outside is not None
-    B = pieces.B[~bases.outside]
     tight = np.setdiff1d(pieces.units, bases.units)
-    return _open_beside_loose(replace(pieces, B=B, different=distinct(B)), tight)[0] if len(B) else ()
+    B = pieces.B[~bases.outside]
+    found: tuple[Finding, ...] = ()
+    settled = np.zeros(0, dtype=int)
+    if _only_flat(pieces, bases):
+        found, settled = _open_beside_loose(replace(pieces, B=B, different=distinct(B)), tight)
+        settled = settled[~_may_be_two(samples, pieces, bases, settled)]
+    told = {i for finding in found for i in finding.units}
+    if rest := tuple(i for i in tight.tolist() if i not in told and i not in settled):
+        sentence = f"{named(pieces.gauge, rest).capitalize()} may be two units there. Give more rows between these kinks."
+        found += (Finding(Outcome.UNEXAMINED, sentence, units=rest),)
+    return found
+
+
+def _only_flat(pieces: Pieces, bases: Bases) -> bool:
+    """Whether only the rows outside this flat may have other pieces.
+
+    Let m rows miss it, of codimension one, and let the rest hold t disjoint bases of it. A flat of codimension c + 1 inside
+    it is missed by m + tc rows, one that meets it in codimension c, and has that itself, by tc: more than q for each
+    codimension where t > 2q − m.
+    """
+    assert bases.outside is not None
+    if pieces.linear or bases.codimension > 1:
+        return False
+    wanted = 2 * pieces.gauge.free.inputs(pieces.gauge.network.n_inputs) - bases.missed + 1
+    rest = np.delete(pieces.B[~bases.outside], bases.units[0], axis=1)
+    return len(rest) > 0 and disjoint_bases(Slopes(rest, residue(pieces.alpha), pieces.constant), wanted).count >= wanted
+
+
+def _may_be_two(samples: Samples, pieces: Pieces, bases: Bases, units: np.ndarray) -> np.ndarray:
+    """(units,) whether a hyperplane may have a unit's sides at the rows of the flat and other ones at the row outside that lies
+    farthest from its kink. None has where ±x̃ there is a sum of the others' ±x̃, on their sides, with weights ≥ 0 [Farkas]."""
+    assert bases.equations is not None
+    net, X = pieces.gauge.network, pieces.X
+    beyond = inputs_beyond(samples, pieces.gauge, X, residue(pieces.alpha), bases.equations, LIMITS.some)
+    if not len(beyond):
+        return np.ones(len(units), dtype=bool)
+    slopes = Slopes((X @ net.W + net.b > 0).astype(float), residue(pieces.alpha), pieces.constant)
+    here = X[~slopes.times(bases.equations, np.arange(len(X))).any(axis=1)]
+    z, there = here @ net.W + net.b, beyond @ net.W + net.b
+    far = np.argmax(np.abs(there), axis=0)
+    rows, ends = inputs(here, pieces.gauge), inputs(beyond, pieces.gauge)[far]
+    cones = [(np.sign(z[:, [i]]) * rows, np.sign(there[far[i], i]) * ends[i]) for i in units.tolist()]
+    return np.array([not _in_cone(generators, v) for generators, v in cones], dtype=bool)
+
+
+def _in_cone(generators: np.ndarray, v: np.ndarray) -> bool:
+    """Whether v (q,) is a combination of generators (m, q) with weights ≥ 0; not where that is not found."""
+    from scipy.optimize import nnls
+
+    units = generators / np.maximum(np.linalg.norm(generators, axis=1, keepdims=True), np.finfo(float).tiny)
+    length = float(np.linalg.norm(v))
+    try:
+        return bool(nnls(units.T, v / length)[1] <= LIMITS.on_kink)
+    except RuntimeError:  # too many steps
+        return False
 
 
 def _proof(pieces: Pieces, candidates: np.ndarray, bases: Bases, needed: int, open_end: str) -> Finding:

@@ -226,11 +226,12 @@ def _orders(X: np.ndarray, group: Group, differ: np.ndarray, last: int) -> Itera
     theta = group.solved(group.alike(differ))[1][group.at] * group.turns
     Z = here @ np.hstack([theta[:, : len(differ)][:, differ], theta[:, len(differ) : len(differ) + gauge.free.b]]).T
     values = np.hstack([Z, -Z]) if group.either else Z
-    basis = scipy.linalg.qr(here.T, mode="r", pivoting=True)[1][: np.linalg.matrix_rank(here)]
+    first = 1.0 - LIMITS.tied * np.arange(len(here))  # of places alike, as corners of a square are, whatever their last bits
+    basis = scipy.linalg.qr(here.T * first, mode="r", pivoting=True)[1][: np.linalg.matrix_rank(here)]
     choice = np.array(list(itertools.product(range(values.shape[1]), repeat=len(basis))))
     U = here @ (np.linalg.pinv(here[basis]) @ values[basis[:, None], choice.T])  # (P, choices)
     gaps = np.abs(U[:, :, None] - values[:, None, :]).min(axis=2).max(axis=0)
-    kept = np.argsort(gaps, kind="stable")[: _functions(m)]
+    kept = _least(gaps, values)[: _functions(m)]
     sets = np.array(list(itertools.combinations(range(len(kept)), m)))
     if not len(sets):
         return
@@ -244,12 +245,17 @@ def _orders(X: np.ndarray, group: Group, differ: np.ndarray, last: int) -> Itera
         at = np.take_along_axis(np.broadcast_to(Z[:, None], taken.shape), taken, axis=2)
         signs = np.where(V * at < 0, -1.0, 1.0)
     told = set[bytes]()
-    for s in np.argsort(misfit, kind="stable")[: LIMITS.extras]:
+    for s in _least(misfit, values)[: LIMITS.extras]:
         order = Order(group, differ, here, taken[:, s], signs[:, s])
         name = np.unique(np.stack([order.taken, order.signs]), axis=2).tobytes()
         if name not in told and order.depends_on(last):
             told.add(name)
             yield order
+
+
+def _least(gaps: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Their order, the least first; those that rounding alone tells apart in the order that they have."""
+    return np.argsort(np.round(gaps / (LIMITS.tied * max(float(np.abs(values).max()), np.finfo(float).tiny))), kind="stable")
 
 
 def _functions(m: int) -> int:
