@@ -77,19 +77,20 @@ def lack_of_fit(samples: Samples, information: Known, n_rows: float, *, rng: np.
     critical = float(np.sort(draws)[-int(LIMITS.level * (1 + len(draws)))]) + LIMITS.power
 
     A, m, g = gauge.network.A, gauge.network.n_outputs, units[1].n_units
-    lengths, at = np.sqrt(columns.squares[len(columns.cross) :]), np.arange(columns.cross.shape[1])
     own = A / np.maximum(np.linalg.norm(A, axis=1, keepdims=True), TINY)
-    probes = np.repeat(at[:g], m), np.tile(np.eye(m), (g, 1))
-    twins = at[g:], np.repeat(own, len(ANGLES), axis=0)
-    amounts, shifts = columns.amounts(critical, *probes), columns.shifts(*probes)
-    acting = (lengths[probes[0]] > 0) & np.isfinite(amounts)
-    sizes = np.where(acting, amounts * lengths[probes[0]], -np.inf).reshape(g, m).max(axis=0) / math.sqrt(samples.total)
-    most = np.repeat(np.linalg.norm(A, axis=1) * np.sqrt(columns.units), len(ANGLES)) / np.maximum(lengths[g:], TINY)
-    splits = columns.shifts(*twins) * np.minimum(columns.amounts(critical, *twins), most)
+    probes, U = np.arange(columns.cross.shape[1]), [np.tile(np.eye(m), (g, 1)), np.repeat(own, len(ANGLES), axis=0)]
+    at = np.append(np.repeat(probes[:g], m), probes[g:])  # each at every output, then the twins
+    lengths = np.sqrt(columns.squares[len(columns.cross) :])[at]
+    amounts, shifts = columns.amounts(critical, at, np.vstack(U)), columns.shifts(at, np.vstack(U))
+    acting = (lengths > 0) & np.isfinite(amounts)
+    acting[g * m :] = False
+    sizes = np.where(acting, amounts * lengths, -np.inf)[: g * m].reshape(g, m).max(axis=0) / math.sqrt(samples.total)
+    most = np.repeat(np.linalg.norm(A, axis=1) * np.sqrt(columns.units), len(ANGLES)) / np.maximum(lengths[g * m :], TINY)
+    splits = shifts[:, g * m :] * np.minimum(amounts[g * m :], most)
     (leverage, pull, outlier, fourth), square = columns.numbers, float(np.trace(columns.residuals))
     return LackOfFit(
         p_value,
-        np.where(acting.reshape(g, m).any(axis=0), sizes, math.inf),
+        np.where(np.isfinite(sizes), sizes, math.inf),
         shifts[:, acting] * amounts[acting],
         splits.reshape(len(splits), len(A), -1),
         float(leverage),
