@@ -26,11 +26,11 @@ from weightlift.rivals.trial import (
     Bar,
     Cumulants,
     OwnContrast,
+    Returned,
     after_a_step,
     agree,
     below,
     changed,
-    has_returned,
     named,
     reach_of_some,
     refitted,
@@ -195,11 +195,11 @@ def test_a_refit_has_returned_by_what_it_costs(activation: str, seed: int) -> No
     whole[at], whole[others] = delta, best
     rival = replace(net, W=net.W + np.outer(delta[:3], [0.0, 1.0]))
     cost = float(whole @ H @ whole)
-    assert has_returned(source, gauge, 101.0 * cost, rival)
-    assert not has_returned(source, gauge, 99.0 * cost, rival)
+    assert Returned(source, gauge, 101.0 * cost)(rival)
+    assert not Returned(source, gauge, 99.0 * cost)(rival)
     turned = reflect(rival, np.array([activation == "tanh", False]))
-    assert has_returned(source, gauge, 101.0 * cost, replace(turned, W=turned.W[:, ::-1], a=turned.a[::-1], b=turned.b[::-1]))
-    assert not has_returned(source, gauge, 1e9, replace(net, W=net.W * 1.1))
+    assert Returned(source, gauge, 101.0 * cost)(replace(turned, W=turned.W[:, ::-1], a=turned.a[::-1], b=turned.b[::-1]))
+    assert not Returned(source, gauge, 1e9)(replace(net, W=net.W * 1.1))
 
 
 def test_a_refit_that_fails_is_made_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -88,7 +88,7 @@ def below(
     if not rivals:
         return []
     left, moved = after_a_step(samples, gauge, rivals, ceiling)
-    back = partial(has_returned, samples, gauge, ceiling - own)
+    back = Returned(samples, gauge, ceiling - own)
     near = [i for i in np.flatnonzero(left <= reach).tolist() if not back(moved.network(i))]
     if not near:
         return []
@@ -101,23 +101,37 @@ def below(
     ]
 
 
-def has_returned(samples: Samples, gauge: Gauge, margin: float, rival: Network) -> bool:
-    """Whether each unit is nearer to one of the network's, δ apart, than what adds a share of the margin to Σ w r²,
+@dataclass(frozen=True, eq=False)
+class Returned:
+    """Whether each unit of a rival is nearer to one of the network's, δ apart, than what adds a share of the margin to Σ w r²,
 
         min_{others} ΔᵀJᵀWJΔ = δᵀ((JᵀWJ)⁻¹)ᵢᵢ⁻¹δ,
 
-    not than a share of its size: units that are known better than that may be others there."""
-    if not rival.equivalent(gauge.network, LIMITS.returning):
-        return False
-    other = Gauge.of(rival, bias=gauge.free.b, offset=gauge.free.c)
-    units = [unit for j in range(rival.n_units) for unit in other.representatives(j)]
-    for i, known in enumerate(Information.of(samples, gauge).unit_inverses()):
-        theta, sign = gauge.unit(i)
-        gaps = [theta - there for there, its in units if its == sign]
-        squares = [float(gap @ np.linalg.lstsq(known, gap, rcond=None)[0]) for gap in gaps]
-        if not min(squares, default=math.inf) <= LIMITS.returned * margin:
+    not than a share of its size: units that are known better than that may be others there.
+    """
+
+    samples: Samples
+    gauge: Gauge
+    margin: float
+
+    @cached_property
+    def known(self) -> np.ndarray:
+        """(k, q, q) the blocks ((JᵀWJ)⁻¹)ᵢᵢ."""
+        return Information.of(self.samples, self.gauge).unit_inverses()
+
+    def __call__(self, rival: Network) -> bool:
+        gauge = self.gauge
+        if not rival.equivalent(gauge.network, LIMITS.returning):
             return False
-    return True
+        other = Gauge.of(rival, bias=gauge.free.b, offset=gauge.free.c)
+        units = [unit for j in range(rival.n_units) for unit in other.representatives(j)]
+        for i, known in enumerate(self.known):
+            theta, sign = gauge.unit(i)
+            gaps = [theta - there for there, its in units if its == sign]
+            squares = [float(gap @ np.linalg.lstsq(known, gap, rcond=None)[0]) for gap in gaps]
+            if not min(squares, default=math.inf) <= LIMITS.returned * self.margin:
+                return False
+        return True
 
 
 def stay(samples: Samples, contrast: Contrast, ceiling: float, odds: float) -> tuple[np.ndarray, np.ndarray]:
