@@ -15,6 +15,7 @@ from tests.rivals.instances import ONE, TWO, clustered, exchangeable
 import weightlift as wl
 from weightlift import samples
 from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.information import Information
 from weightlift.evidence.rows import Agreement
 from weightlift.identifiability import reflect
 from weightlift.namespaces import to_numpy
@@ -25,6 +26,7 @@ from weightlift.rivals.trial import (
     Bar,
     Cumulants,
     OwnContrast,
+    Returned,
     after_a_step,
     agree,
     below,
@@ -175,6 +177,29 @@ def test_proposals_go_on_as_far_as_they_may_be_rivals(
     assert refits == [first, (last, 4000, 25, pytest.approx(tol), math.inf)]
     assert steps == [(some_rows, pytest.approx(least))] * (1 + (few < 2.0)) + [(4000, pytest.approx(ceiling))]
     assert [units for units, _ in found] == [(i,) for i in last]
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+def test_a_refit_has_returned_by_what_it_costs(activation: str, seed: int) -> None:
+    """A hundredth of the margin, the other coordinates being free: by least squares of J's columns on each other."""
+    rng = np.random.default_rng(seed)
+    net = wl.Network(rng.standard_normal((3, 2)), [1.0, -1.0], [0.3, -0.2], 0.0, activation)
+    X, w = rng.standard_normal((80, 3)), rng.uniform(0.5, 2.0, 80)
+    source, gauge = samples.open(X, net.predict(X), sample_weight=w), Gauge.of(net, bias=True, offset=False)
+    H = Information.of(source, gauge).gram
+    at, delta = gauge.coordinates(1), np.zeros(gauge.unit_size)
+    delta[:3] = 1e-4 * rng.standard_normal(3)
+    others = np.setdiff1d(np.arange(gauge.size), at)
+    best = np.linalg.lstsq(H[np.ix_(others, others)], -H[np.ix_(others, at)] @ delta)[0]
+    whole = np.zeros(gauge.size)
+    whole[at], whole[others] = delta, best
+    rival = replace(net, W=net.W + np.outer(delta[:3], [0.0, 1.0]))
+    cost = float(whole @ H @ whole)
+    assert Returned(source, gauge, 101.0 * cost)(rival)
+    assert not Returned(source, gauge, 99.0 * cost)(rival)
+    turned = reflect(rival, np.array([activation == "tanh", False]))
+    assert Returned(source, gauge, 101.0 * cost)(replace(turned, W=turned.W[:, ::-1], a=turned.a[::-1], b=turned.b[::-1]))
+    assert not Returned(source, gauge, 1e9)(replace(net, W=net.W * 1.1))
 
 
 def test_a_refit_that_fails_is_made_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:

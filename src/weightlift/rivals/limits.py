@@ -46,8 +46,8 @@ class Limits:
     # below it a refit may wander and yet come near: one went from 55 to 5 in four of its steps
     noisy_kink: float = 5.0  # standard errors of z, σ √(p/n) on average, within which noise may have moved a kink
     least_gain: float = 1e-3  # of the margin between a network's Σ w r² and the ceiling: a step that gains less ends a refit
-    returning: float = 1e-2  # relative distance below which a refit is on its way back
-    returned: float = 1e-3  # relative distance below which a refit has come back; 25 iterations end nearer
+    returning: float = 1e-2  # relative distance beyond which a refit has not come back: it is not looked at more closely
+    returned: float = 1e-2  # share of the margin in Σ w r² within which it has: its last step gained a thousandth or less
     noisy_values: float = 1e-3  # relative difference below which noisy values of z are one
     tied: float = 1e-9  # relative difference below which what comes first does not hang on last bits
     moved: float = 1e-6  # relative change of a unit in a rival that concerns it; refits end at 1e-9

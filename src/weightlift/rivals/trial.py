@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
 from weightlift.evidence.gauge import Gauge
+from weightlift.evidence.information import Information
 from weightlift.evidence.rows import Agreement, double
 from weightlift.namespaces import Array, array_namespace, as_like, solve, to_numpy
 from weightlift.network import Network
@@ -86,8 +88,8 @@ def below(
     if not rivals:
         return []
     left, moved = after_a_step(samples, gauge, rivals, ceiling)
-    reached = np.flatnonzero(left <= reach).tolist()
-    near = [i for i in reached if not moved.network(i).equivalent(gauge.network, LIMITS.returning)]
+    back = Returned(samples, gauge, ceiling - own)
+    near = [i for i in np.flatnonzero(left <= reach).tolist() if not back(moved.network(i))]
     if not near:
         return []
     chosen, rivals = chosen[near], refitted(samples, gauge, [rivals[i] for i in near], LIMITS.iterations, tol)
@@ -95,8 +97,41 @@ def below(
     return [
         (proposals[i][0], rival)
         for i, rival, stays in zip(chosen.tolist(), rivals, stayed.tolist(), strict=True)
-        if stays and not rival.equivalent(gauge.network, LIMITS.returned)
+        if stays and not back(rival)
     ]
+
+
+@dataclass(frozen=True, eq=False)
+class Returned:
+    """Whether each unit of a rival is nearer to one of the network's, δ apart, than what adds a share of the margin to Σ w r²,
+
+        min_{others} ΔᵀJᵀWJΔ = δᵀ((JᵀWJ)⁻¹)ᵢᵢ⁻¹δ,
+
+    not than a share of its size: units that are known better than that may be others there.
+    """
+
+    samples: Samples
+    gauge: Gauge
+    margin: float
+
+    @cached_property
+    def known(self) -> np.ndarray:
+        """(k, q, q) the blocks ((JᵀWJ)⁻¹)ᵢᵢ."""
+        return Information.of(self.samples, self.gauge).unit_inverses()
+
+    def __call__(self, rival: Network) -> bool:
+        gauge = self.gauge
+        if not rival.equivalent(gauge.network, LIMITS.returning):
+            return False
+        other = Gauge.of(rival, bias=gauge.free.b, offset=gauge.free.c)
+        units = [unit for j in range(rival.n_units) for unit in other.representatives(j)]
+        for i, known in enumerate(self.known):
+            theta, sign = gauge.unit(i)
+            gaps = [theta - there for there, its in units if its == sign]
+            squares = [float(gap @ np.linalg.lstsq(known, gap, rcond=None)[0]) for gap in gaps]
+            if not min(squares, default=math.inf) <= LIMITS.returned * self.margin:
+                return False
+        return True
 
 
 def stay(samples: Samples, contrast: Contrast, ceiling: float, odds: float) -> tuple[np.ndarray, np.ndarray]:
