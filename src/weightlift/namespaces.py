@@ -343,5 +343,5 @@ def bits(x: Array) -> Array:
         pairs = x if x.dtype == jax.numpy.float64 else x.reshape(*x.shape[:-1], -1, 2)
         return jax.lax.bitcast_convert_type(pairs, jax.numpy.int64)
     if isinstance(x, np.ndarray) or compat.is_cupy_array(x):
-        return x.view("int64")
-    return from_numpy(to_numpy(x).view(np.int64), like=x)
+        return (x if x.flags.c_contiguous else x.copy()).view("int64")
+    return from_numpy(np.ascontiguousarray(to_numpy(x)).view(np.int64), like=x)

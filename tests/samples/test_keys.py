@@ -38,6 +38,7 @@ def test_rounded_keys_see_what_single_precision_does(xp):
         key = rounded_row_keys(X, y)
         np.testing.assert_array_equal(rounded_row_keys(X * (1 + 1e-10), y), key)
         np.testing.assert_array_equal(rounded_row_keys(X.astype(np.float32), y), key)
+        np.testing.assert_array_equal(rounded_row_keys(np.asfortranarray(X), y), key)
         assert len(set(key.tolist()) | set(rounded_row_keys(X[:, ::-1].copy(), y).tolist())) == 100
         for j in range(d):
             changed = X.copy()

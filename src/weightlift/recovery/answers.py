@@ -18,7 +18,7 @@ from weightlift.recovery.problem import Problem
 from weightlift.recovery.reports import Cost, StageReport
 from weightlift.recovery.signs_last import facing
 from weightlift.recovery.starts import Start
-from weightlift.refinement import along_chords, along_kinks, gauss_newton
+from weightlift.refinement import Chord, along_chords, along_kinks, gauss_newton
 from weightlift.refinement.gauss_newton import Refinement, RefinementEnding
 from weightlift.refinement.limits import LIMITS as REFINEMENT
 from weightlift.refinement.variable_projection import Model
@@ -100,13 +100,9 @@ def fit(problem: Problem, start: Start, budget: Budget) -> Refined:
 def _on_white_rows(problem: Problem, network: Network, free: str, steps: int, budget: Budget) -> tuple[Refinement, int]:
     """The fit of the training rows, and its steps; of some of them where it ends above rounding: all are fitted later, and
     these no further than they know the network."""
-    parameters, done = problem.parameters(network.n_units), 0
-    refined = partial(gauss_newton, free=free, unit=problem.request.unit, deadline=budget.deadline)
-    if steps and problem.heldout is not None:
-        some, tol = problem.white, _tolerance(problem, problem.white, network)
-        if (share := LIMITS.some_rows * parameters / problem.white.n) <= 0.5:
-            some, tol = problem.white.split(share, seed=0)[0].persist(), LIMITS.known / LIMITS.some_rows
-        tol = min(tol, LIMITS.few_tolerance)
+    refined, done = partial(gauss_newton, free=free, unit=problem.request.unit, deadline=budget.deadline), 0
+    if steps and (share := _some(problem, network)) <= 0.5 and problem.heldout is not None:
+        some, tol = problem.white.split(share, seed=0)[0].persist(), min(LIMITS.known / LIMITS.some_rows, LIMITS.few_tolerance)
         first = refined(some, network, iterations=steps, tol=tol, window=LIMITS.few_window)
         if first.risks[0] > LIMITS.polished * problem.energy:
             return replace(first, risks=problem.risks(first.network)), first.iterations
@@ -114,6 +110,11 @@ def _on_white_rows(problem: Problem, network: Network, free: str, steps: int, bu
     tol = min(_tolerance(problem, problem.white, network), LIMITS.loosest)
     found = refined(problem.white, network, iterations=steps - done, tol=tol)
     return found, done + found.iterations
+
+
+def _some(problem: Problem, network: Network) -> float:
+    """The share of the training rows that a noisy fit begins with: above a half it is made to all of them."""
+    return LIMITS.some_rows * problem.parameters(network.n_units) / problem.white.n
 
 
 def _facing(problem: Problem, start: Network, steps: int, budget: Budget) -> tuple[Refinement, int]:
@@ -167,11 +168,14 @@ def judge(problem: Problem, fit: Refined, tries: int = 1, others: tuple[Answer, 
 def _on_all_rows(problem: Problem, fit: Refined, steps: int) -> tuple[Network, int]:
     """Least squares on every row, by so many steps, to the minimum itself where it lies on kinks; and the steps it took.
 
-    The fit of some rows is a few standard errors away, from where JᵀJ need be formed only once; else damped steps follow.
+    The fit of some rows is a few standard errors away, from where JᵀJ need be formed only once. Where they are few, and φ has
+    kinks, damped steps go on to lower minima.
     """
     share = problem.parameters(fit.network.n_units) / problem.rows.n  # of the risk, that the parameters gain by chance
     tol, deadline = min(LIMITS.settled * share, LIMITS.tolerance), fit.budget.deadline
-    first = along_chords(problem.rows, fit.network, free=fit.free, tol=tol, iterations=steps, deadline=deadline)
+    first = Chord(fit.network, 0, math.inf)
+    if _some(problem, fit.network) <= 0.5:
+        first = along_chords(problem.rows, fit.network, free=fit.free, tol=tol, iterations=steps, deadline=deadline)
     if first.gain <= _tolerance(problem, problem.rows, fit.network):
         return first.network, first.steps
     again = gauss_newton(

@@ -18,7 +18,7 @@ import numpy as np
 
 from weightlift.namespaces import Array, array_namespace, as_like, on_host, to_numpy
 from weightlift.network import Network
-from weightlift.refinement.gauss_newton import _damped_steps
+from weightlift.refinement.gauss_newton import _damped_steps, _students
 from weightlift.refinement.limits import LIMITS
 from weightlift.refinement.normal_equations import Free, NormalEquations
 from weightlift.risk import Gradient, Risk, Students
@@ -45,7 +45,7 @@ def along_chords(
     iterations  steps at most
     deadline    a moment of time.perf_counter after which no further step begins
     """
-    moves, here = Free.of(free), Students.of(start)
+    moves, here = Free.of(free), _students(samples, start)
     if moves.size(start.n_inputs, start.n_units) > (LIMITS.dense if on_host(samples.device) else LIMITS.dense_on_device):
         return Chord(start, 0, math.inf)
     equations = NormalEquations(here, moves, coarse=on_host(samples.device))
