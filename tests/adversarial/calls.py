@@ -261,6 +261,9 @@ ROOMS: Calls = {
     "moments.remove_quadratic": lambda: moments.remove_quadratic(ROWS, np.eye(5)[:, :2]).mean(moments.HermiteMoment(5, 2)),
     "refinement.along_kinks": lambda: refinement.along_kinks(ROWS, NEAR, bias=False),
     "refinement.fit_affine": lambda: refinement.fit_affine(box_rows(), SIGNLESS),
+    "refinement.along_chords": lambda: refinement.along_chords(
+        samples.open(X, NOISY), TRUTH, free="Wa", tol=1e-6, iterations=5
+    ),
     "refinement.gauss_newton": lambda: refinement.gauss_newton(samples.open(X, NOISY), TRUTH, free="Wa", iterations=5),
     "refinement.gradient_descent": lambda: refinement.gradient_descent(ROWS, NEAR, iterations=9, parts=3, rng=3),
     "refinement.nearest_weight_distance": lambda: refinement.nearest_weight_distance(NEAR.W, TRUTH.W),

@@ -177,7 +177,7 @@ def test_the_size_of_a_unit_that_may_be_two_is_open_and_across_it_what_is_unseen
         v = np.append([-0.8, 0.6, 0.0], np.zeros(len(u) - 3))
         splits = np.zeros((p, 2, 2))
         splits[at, 0] = (scale * [0.04 * u + 0.03 * v, 0.9 * u + 0.02 * v]).T
-        fit = LackOfFit(0.5, 1.0, np.zeros((p, 0)), splits, 0.1, 0.1, 0.0, np.eye(1))
+        fit = LackOfFit(0.5, np.ones(1), np.zeros((p, 0)), splits, 0.1, 0.1, 0.0, 0.0, np.eye(1))
         region = _wide(gauge, 0, 1e-12 * np.eye(len(at)), fit) / np.outer(scale, scale)
         np.testing.assert_allclose(region, 2 * (0.12**2 * np.eye(len(u)) + np.outer(u, u)), atol=1e-4)
         for angle in np.linspace(0.0, 2.0 * np.pi, 17):

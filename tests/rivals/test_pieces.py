@@ -346,6 +346,16 @@ def test_a_unit_to_spare_beside_few_rows_may_split_any() -> None:
         assert found.precision.min() < 1e-12
 
 
+@pytest.mark.parametrize(("last", "certified"), [([1.0, 2.0], ()), ([1.0, -1.0], (2,))])
+def test_of_several_outputs_a_unit_makes_up_a_multiple_of_its_own(last: list[float], certified: tuple[int, ...]) -> None:
+    """The same with outputs in proportion; a third unit of another ratio cannot take the place of what the two add there."""
+    rng = np.random.default_rng(0)
+    steep = rng.uniform(0.5, 1.5, 40) * rng.choice([-1.0, 1.0], 40)
+    X = np.vstack([np.column_stack([rng.uniform(-1.0, 1.0, 40), steep]), [[1.0, 0.0]]])
+    one = wl.Network(np.array([[1.0, -0.4, -0.2], [5.0, 5.0, -6.0]]), [[1.0, 2.0], [1.0, 2.0], last])
+    assert wl.certify(one, X, one.predict(X)).certified_units == certified
+
+
 def rarely_on(rows: tuple[int, ...], seed: int) -> tuple[wl.Network, np.ndarray]:
     """Four ReLU units of four inputs, the first of them on at so many rows each, one at a time."""
     rng = np.random.default_rng(seed)

@@ -443,8 +443,16 @@ def _of_all_outputs(finding: Finding, network: Network, model: Model, samples: S
     """The finding, its rivals being those that explain every output; None if none does.
 
     Without a linear part units that move against each other at first order show in the stacked Jacobian. What concerns all
-    units lies in φ and the inputs.
+    units lies in φ and the inputs. Two units that are one on most rows, a′v′ᵀ + a″v″ᵀ = avᵀ, have its a unless their kinks are its own:
+    elsewhere they can make up a multiple of a, and nothing else.
     """
+    if finding.instead:
+        A = network.A
+        _, sizes, span = np.linalg.svd(A[list(finding.instead)], full_matrices=False)
+        span = span[sizes > RIVALS.independent * sizes[0]]
+        off = [np.linalg.norm(A[i] - (A[i] @ span.T) @ span) > RIVALS.same * np.linalg.norm(A[i]) for i in finding.units]
+        units = tuple(i for i, other in zip(finding.units, off, strict=True) if not other)
+        return replace(finding, units=units) if units else None
     if finding.outcome is not Outcome.FOUND or model.linear or not finding.units:
         return finding
     kept = tuple(rival for rival in finding.rivals if _explains(rival, network, model, samples))

@@ -32,6 +32,7 @@ class Finding:
     number: float = math.nan  # what was measured …
     limit: float = math.nan  # … beside its limit: bases, independent rows, rivals tried
     units: tuple[int, ...] = ()  # the units concerned; () = all
+    instead: tuple[int, ...] = ()  # units in whose place the units concerned would act on some rows
     rivals: tuple[Network, ...] = ()  # other networks that agree on the rows
     patterns: np.ndarray | None = None  # (n, k) sets of units, where the rivals are reflections
     assumes: tuple[str, ...] = ()  # what it rests on, in sentences

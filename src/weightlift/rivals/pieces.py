@@ -233,8 +233,9 @@ def _beside_open(samples: Samples, pieces: Pieces, bases: Bases) -> tuple[Findin
         settled = settled[~_may_be_two(samples, pieces, bases, settled)]
     told = {i for finding in found for i in finding.units}
     if rest := tuple(i for i in tight.tolist() if i not in told and i not in settled):
-        sentence = f"{named(pieces.gauge, rest).capitalize()} may be two units there. Give more rows between these kinks."
-        found += (Finding(Outcome.UNEXAMINED, sentence, units=rest),)
+        who = named(pieces.gauge, rest).capitalize()
+        sentence = f"{who} may be two units instead, with kinks among those rows. Give more of them."
+        found += (Finding(Outcome.UNEXAMINED, sentence, units=rest, instead=bases.units),)
     return found
 
 
