@@ -443,7 +443,7 @@ def _of_all_outputs(finding: Finding, network: Network, model: Model, samples: S
     """The finding, its rivals being those that explain every output; None if none does.
 
     Without a linear part units that move against each other at first order show in the stacked Jacobian. What concerns all
-    units lies in φ and the inputs. Two units that are one on most rows, a′v′ᵀ + a″v″ᵀ = avᵀ, have its a unless their kinks are its own:
+    units lies in φ and the inputs. Two units that are one on most rows, a′v′ᵀ + a″v″ᵀ = avᵀ, have its a, or else its kink:
     elsewhere they can make up a multiple of a, and nothing else.
     """
     if finding.instead:
