@@ -52,6 +52,18 @@ def test_each_output_has_its_own_rounding(seed, linear):
     assert found.level == pytest.approx((r.max(axis=0) / E.max(axis=0)).max())
 
 
+@pytest.mark.parametrize("activation", ["elu", "relu", "leaky_relu", "absolute"])
+def test_roundings_that_put_every_row_near_a_kink_claim_nothing(activation, seed):
+    rng = np.random.default_rng(seed)
+    W, V = rng.standard_normal((5, 2)), rng.standard_normal(5)
+    truth = wl.Network(W, rng.standard_normal(2), rng.standard_normal(2), 0.3, activation, V=V)
+    X = rng.standard_normal((300, 5))
+    found = wl.certify(truth, X, np.round(truth.predict(X), 1), bias=True, offset=True)
+    assert found.status in (wl.Status.FAILED, wl.Status.AMBIGUOUS, wl.Status.STATISTICAL)
+    inside, _ = found.locate(truth)
+    assert inside[list(found.certified_units)].all()
+
+
 def test_noise_is_no_rounding(seed):
     truth, X, Y = planted("relu", seed)
     noise = 1e-3 * np.random.default_rng(seed).normal(size=Y.shape)

@@ -223,7 +223,9 @@ def _of_rounded_targets(
         return None
     everything = StandardForm.of(network, samples, model, explained=True)
     rows, form, precision = _clear_of_kinks(everything, samples, quantum.squares)
-    precision, spare = _without_spare(form, rows, quantum.squares, precision, np.zeros(network.n_units))
+    spare = None
+    if form.information.rows:  # else every row is near a kink, and nothing is claimed
+        precision, spare = _without_spare(form, rows, quantum.squares, precision, np.zeros(network.n_units))
     blank = _narrowed(blank, spare)
     evidence = replace(
         blank.evidence, condition=form.information.condition, quantum=quantum.size, detection_limit=2 * quantum.bound
