@@ -1,9 +1,8 @@
 """Ordinary regression data, which no network of ours made: is the fit useful, and is nothing claimed?
 
     python -m benchmarks.regression            five folds of every data set, against ridge and a tuned MLP
-    python -m benchmarks.regression --quick    two of the five folds
+    python -m benchmarks.regression --data diabetes wine    five folds of these
     python -m benchmarks.regression --peers    boosting, kernel ridge and Gaussian processes too
-    python -m benchmarks.regression --data diabetes wine
 
 Data       diabetes; wine (alcohol, and malic acid, from the rest); breast cancer (mean radius from the rest); friedman1–3,
            1,000 rows, noise 1, 50 and 0.1; linnerud (weight from the exercises, 20 rows); digits (the pixel of the largest
@@ -120,7 +119,6 @@ class Score:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="R² in cross-validation on ordinary regression data")
-    parser.add_argument("--quick", action="store_true", help="two of the five folds")
     parser.add_argument("--peers", action="store_true", help="boosting, kernel ridge and Gaussian processes too")
     parser.add_argument("--data", nargs="+", choices=list(DATA), default=list(DATA))
     options = parser.parse_args(arguments)
@@ -128,15 +126,15 @@ def main(arguments: list[str] | None = None) -> int:
     print(LINE.format(*("-" * w for w in (9, 9, 8, 8, 24, 4))))
     with threadpool_limits(limits=1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        good = [compare(name, 2 if options.quick else FOLDS, peers=options.peers) for name in options.data]
+        good = [compare(name, peers=options.peers) for name in options.data]
     return 0 if all(good) else 1
 
 
-def compare(name: str, folds: int, *, peers: bool) -> bool:
+def compare(name: str, *, peers: bool) -> bool:
     X, y = DATA[name]()
     found: dict[str, Score] = {}
     for model, make in {**(PEERS if peers else {}), **MODELS}.items():
-        found[model] = score(make, X, y, folds)
+        found[model] = score(make, X, y)
         if model != "weightlift":
             print(LINE.format(name, model, f"{found[model].r2:.3f}", f"{found[model].seconds:.2f}", "", ""), flush=True)
     ours, ridge, mlp = found["weightlift"], found["ridge"], found["MLP"]
@@ -146,17 +144,17 @@ def compare(name: str, folds: int, *, peers: bool) -> bool:
     return good
 
 
-def score(make: Callable[[], Any], X: np.ndarray, y: np.ndarray, folds: int) -> Score:
+def score(make: Callable[[], Any], X: np.ndarray, y: np.ndarray) -> Score:
     """Means over the folds; what was certified, with the units of each fold."""
     values, seconds, remarks = [], 0.0, []
-    for train, test in list(KFold(FOLDS, shuffle=True, random_state=0).split(X))[:folds]:
+    for train, test in KFold(FOLDS, shuffle=True, random_state=0).split(X):
         began = time.process_time()
         model = make().fit(X[train], y[train])
         seconds += time.process_time() - began
         values.append(r2_score(y[test], model.predict(X[test])))
         if isinstance(model, wl.OneHiddenLayerRegressor):
             remarks.append(f"{model.n_units_}{'!' if model.certificate_ else ''}")
-    return Score(float(np.mean(values)), seconds / folds, f"units {', '.join(remarks)}" if remarks else "")
+    return Score(float(np.mean(values)), seconds / FOLDS, f"units {', '.join(remarks)}" if remarks else "")
 
 
 if __name__ == "__main__":

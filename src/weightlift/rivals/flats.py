@@ -9,8 +9,8 @@ that touches the surfaces at a row holds no others.
 Levels of discrete columns are such hyperplanes, and are looked at one by one (`discrete`); here the rows of the most common one
 stand for all.
 Where monomials are more than the rows, neighbours show low flats, and of an exact fit the values of z who may change places:
-u is one of z₁ … z_m at q independent rows, which gives it everywhere, and halves of these mᑫ choices meet at the others. More
-choices than can be listed are looked for: reflections at the linear functions and at the values, in turn, end at such a u.
+u is one of z₁ … z_m at q independent rows, which gives it everywhere, and halves of these mᑫ choices meet at the others. Of
+even φ, which have more choices than a list, reflections at the linear functions and at the values, in turn, end at such a u.
 Cost  O(m²) for each of at most 1,024 rows, m monomials; 0.03 s for two units at q = 30, 0.7 s at q = 36; beyond, 0.2 s.
 """
 
@@ -81,6 +81,8 @@ def _on_few(x: np.ndarray, X: np.ndarray, gauge: Gauge, tolerance: float) -> boo
     taken = [np.hstack([Z[:, s], -Z[:, s]]) if even else Z[:, s] for s in sets[: LIMITS.suspects]]
     if any(another(*chart, values) for values in taken):
         return True
+    if not even or len(X) >= LIMITS.some:  # a search takes longer than all else; lists of other φ reach twice as many inputs
+        return False
     many = [values for values in taken if _choices(len(chart[0]), values.shape[1]) > LIMITS.block]
     return any(found_another(x, values) for values in many[: LIMITS.searched_sets])
 
