@@ -65,7 +65,7 @@ BENCHMARKS = {
     "sgd": Benchmark((), ("--full",)),
     "sgd_gpu": Benchmark(None, ()),
     "real_inputs": Benchmark((), ("--full",)),
-    "regression": Benchmark(("--data", "malic", "friedman2", "linnerud"), ("--peers",)),
+    "regression": Benchmark(("--data", "friedman2", "linnerud"), ("--peers",)),
     "outputs": Benchmark(("--only", "m = 2"), ("--full",)),
     "acceptance": Benchmark(("--store", str(QUICK / "acceptance.jsonl")), ("--full",)),
     "hostile": Benchmark(
