@@ -12,7 +12,7 @@ from weightlift import Network, certify, samples
 from weightlift.activations import custom
 from weightlift.evidence.gauge import Gauge
 from weightlift.refinement.gauss_newton import gauss_newton
-from weightlift.rivals import Bar, examine_noisy
+from weightlift.rivals import Bar, examine_noisy, flats
 from weightlift.rivals.flats import (
     _of_one_level,
     another,
@@ -399,6 +399,17 @@ def test_even_units_on_two_planes_of_many_inputs(seed: int) -> None:
         assert not certify(net, X @ Q, one.predict(X @ Q)).certified_units
     dense, apart = rng.standard_normal((250, 26)), Network(rng.standard_normal((26, 2)), activation="absolute")
     assert certify(apart, dense, apart.predict(dense))
+
+
+def test_what_lower_degrees_decide_is_not_listed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows more than quadratic monomials and fewer than cubic ones: sets of three units and more are left, and no pair."""
+    rng, asked = np.random.default_rng(3), []
+    monkeypatch.setattr(flats, "another", lambda *chart: asked.append(chart[-1].shape[1]))
+    net = Network(rng.standard_normal((9, 4)), [1.0, 1.0, 1.0, -1.0])
+    for n, sizes in ((90, {3}), (40, {2, 3})):
+        rows_on_flats(rng.standard_normal((n, 9)), Gauge.of(net, bias=False, offset=False), 1e-9)
+        assert set(asked) == sizes
+        asked.clear()
 
 
 def test_units_that_meet_at_a_row_are_no_others(seed: int) -> None:

@@ -40,7 +40,7 @@ def rows_on_flats(X: np.ndarray, gauge: Gauge, tolerance: float) -> Finding | No
     x = x[:, size > 0] / size[size > 0]
     for degree in range(2, 1 + min(3, places)):
         few = math.comb(x.shape[1] + degree - 1, degree) > len(x) - LIMITS.spare
-        if _on_few(x, X[rows], gauge, tolerance) if few else touching(x, vanishing(x, degree), degree) > 1:
+        if _on_few(x, X[rows], gauge, tolerance, degree) if few else touching(x, vanishing(x, degree), degree) > 1:
             who = named(gauge, units)
             sentence = f"The rows lie on few flats, from one to the next of which {who} may {what}take each other's places."
             return Finding(Outcome.UNEXAMINED, f"{sentence} Give rows elsewhere.", units=units)
@@ -65,8 +65,9 @@ def _alike(gauge: Gauge, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
     return np.abs(sizes[:, None] - sizes) <= max(tolerance, LIMITS.same) * largest, signs
 
 
-def _on_few(x: np.ndarray, X: np.ndarray, gauge: Gauge, tolerance: float) -> bool:
-    """Whether rows fewer than monomials lie on low flats or, of units that are known exactly, some u takes their values."""
+def _on_few(x: np.ndarray, X: np.ndarray, gauge: Gauge, tolerance: float, degree: int) -> bool:
+    """Whether rows fewer than monomials of that degree lie on low flats or, of units that are known exactly, some u takes their
+    values, as many of them at least: fewer are decided by lower degrees."""
     if dependent_neighbours(x):
         return True
     if tolerance > LIMITS.same:
@@ -78,7 +79,8 @@ def _on_few(x: np.ndarray, X: np.ndarray, gauge: Gauge, tolerance: float) -> boo
     alone = [[i] for i in range(len(same)) if even]
     sets = [np.flatnonzero(row).tolist() for row in np.unique(same, axis=0)] + pairs + alone
     chart = independent_rows(x)
-    taken = [np.hstack([Z[:, s], -Z[:, s]]) if even else Z[:, s] for s in sets[: LIMITS.suspects]]
+    asked = [s for s in sets[: LIMITS.suspects] if (1 + even) * len(s) >= degree]
+    taken = [np.hstack([Z[:, s], -Z[:, s]]) if even else Z[:, s] for s in asked]
     if any(another(*chart, values) for values in taken):
         return True
     if not even or len(X) >= LIMITS.some:  # a search takes longer than all else; lists of other φ reach twice as many inputs
